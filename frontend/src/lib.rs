@@ -1,0 +1,1 @@
+//! Hydrates the islands.

@@ -1,0 +1,2 @@
+//! Quittance.
+fn main() {}
