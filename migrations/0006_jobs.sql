@@ -23,6 +23,7 @@ CREATE TABLE jobs (
     settlement_state    text NOT NULL CHECK (settlement_state IN ('none', 'reserved', 'captured', 'released', 'adjusted', 'reversed')),
     held                numeric(28,9) NOT NULL DEFAULT 0,
     captured            numeric(28,9) NOT NULL DEFAULT 0,
+    receivable          numeric(28,9) NOT NULL DEFAULT 0,
     reserve_version     integer NOT NULL DEFAULT 0 CHECK (reserve_version >= 0),
     capture_version     integer NOT NULL DEFAULT 0 CHECK (capture_version >= 0),
     release_version     integer NOT NULL DEFAULT 0 CHECK (release_version >= 0),
@@ -42,6 +43,7 @@ CREATE TABLE jobs (
     CONSTRAINT jobs_price FOREIGN KEY (model, currency, price_version) REFERENCES price_versions,
     CONSTRAINT jobs_held_not_negative CHECK (held >= 0),
     CONSTRAINT jobs_captured_not_negative CHECK (captured >= 0),
+    CONSTRAINT jobs_receivable_within_captured CHECK (receivable BETWEEN 0 AND captured),
     CONSTRAINT jobs_hold_only_in_flight CHECK (held = 0 OR state IN ('pending', 'running')),
     CONSTRAINT jobs_blocked_holds_nothing CHECK (state <> 'blocked' OR (reserve_version = 0 AND settlement_state = 'none')),
     CONSTRAINT jobs_capture_needs_hold CHECK (capture_version <= reserve_version),
@@ -72,6 +74,7 @@ COMMENT ON COLUMN jobs.state_reason IS 'Why it failed, was cancelled or blocked.
 COMMENT ON COLUMN jobs.settlement_state IS 'Derived from the settlements by domain::job::SettlementState.';
 COMMENT ON COLUMN jobs.held IS 'Still on hold.';
 COMMENT ON COLUMN jobs.captured IS 'Net charged: capture plus and minus adjustments.';
+COMMENT ON COLUMN jobs.receivable IS 'Part of captured that is booked as owed.';
 COMMENT ON COLUMN jobs.reserve_version IS 'Version of the newest reserve settlement; 0 before the first.';
 COMMENT ON COLUMN jobs.capture_version IS 'Version of the newest capture settlement.';
 COMMENT ON COLUMN jobs.release_version IS 'Version of the newest release settlement.';

@@ -1,1 +1,17 @@
-//! The rules of Quittance.
+//! The rules of Quittance: money, prices, keys, signatures, state machines, and the one decision —
+//! what a fact means for a job.
+//!
+//! Nothing here does input or output, reads a clock or draws a random number: times, ids and keys are
+//! arguments. What is decided here is written by `engine`.
+
+pub mod canonical;
+pub mod code;
+pub mod event;
+pub mod fact;
+pub mod id;
+pub mod job;
+pub mod lot;
+pub mod money;
+pub mod price;
+pub mod settlement;
+pub mod usage;
