@@ -14,4 +14,5 @@ pub mod lot;
 pub mod money;
 pub mod price;
 pub mod settlement;
+pub mod signature;
 pub mod usage;
