@@ -1,1 +1,49 @@
 //! Everything that touches PostgreSQL.
+//!
+//! One folder a noun: verbs in `noun.rs`, SQL in `noun/store.rs` (changes) and `noun/views.rs` (reads).
+//! A function that takes `&mut PgConnection` runs in the caller's transaction; only methods of [`Engine`]
+//! and the workers open one.
+
+pub mod clock;
+pub mod database;
+pub mod error;
+pub mod ids;
+
+use std::sync::Arc;
+
+use sqlx::PgPool;
+
+use crate::{clock::Clock, ids::Ids};
+
+/// The migrations, embedded so that the program needs no files to set up a database.
+pub static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
+
+/// The handle on one installation: its database, its clock and its source of ids. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    pool: PgPool,
+    clock: Clock,
+    ids: Arc<Ids>,
+}
+
+impl Engine {
+    /// An engine over a pool whose connections already act as the application's role.
+    pub fn new(pool: PgPool, clock: Clock) -> Self {
+        Self { pool, clock, ids: Arc::new(Ids::default()) }
+    }
+
+    /// The pool.
+    pub fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Mints a time-ordered id at the engine's clock.
+    pub fn mint(&self) -> uuid::Uuid {
+        self.ids.mint(self.clock.now())
+    }
+}

@@ -1,0 +1,53 @@
+//! What storage can do to a verb.
+
+/// The database failed, or holds something it should not.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database refused or was lost.
+    #[error("the database failed")]
+    Database(#[from] sqlx::Error),
+    /// A stored row breaks a rule of the domain.
+    #[error("stored data is inconsistent: {table}.{column}")]
+    Inconsistent {
+        /// Table.
+        table: &'static str,
+        /// Column.
+        column: &'static str,
+        /// What the domain said.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl StoreError {
+    /// A stored value that the domain cannot read.
+    pub fn inconsistent(
+        table: &'static str,
+        column: &'static str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        Self::Inconsistent { table, column, source: source.into() }
+    }
+
+    /// Name of the constraint the database refused for, if that is why.
+    pub fn constraint(&self) -> Option<&str> {
+        match self {
+            Self::Database(sqlx::Error::Database(error)) => error.constraint(),
+            Self::Database(_) | Self::Inconsistent { .. } => None,
+        }
+    }
+
+    /// Whether the connection was lost, so that the outcome of a statement in flight is unknown.
+    pub fn outcome_unknown(&self) -> bool {
+        match self {
+            Self::Database(sqlx::Error::Database(error)) => {
+                // 57P01..03: the server was shut down or crashed; 08xxx: connection exceptions.
+                error.code().is_some_and(|code| code.starts_with("57P") || code.starts_with("08"))
+            }
+            Self::Database(
+                sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed,
+            ) => true,
+            Self::Database(_) | Self::Inconsistent { .. } => false,
+        }
+    }
+}
