@@ -23,7 +23,9 @@ impl Hash {
     /// # Errors
     /// When the value has no JSON form (a map with keys that are not strings).
     pub fn of<T: Serialize>(value: &T) -> Result<Self, CanonicalError> {
-        serde_json_canonicalizer::to_vec(value).map(|bytes| Self::of_bytes(&bytes)).map_err(|_| CanonicalError)
+        serde_json_canonicalizer::to_vec(value)
+            .map(|bytes| Self::of_bytes(&bytes))
+            .map_err(|_| CanonicalError)
     }
 }
 
@@ -66,6 +68,9 @@ mod tests {
 
     #[test]
     fn the_digest_is_plain_sha_256_of_the_canonical_text() {
-        assert_eq!(Hash::of(&json!({"b": "2", "a": "1"})).unwrap(), Hash::of_bytes(br#"{"a":"1","b":"2"}"#));
+        assert_eq!(
+            Hash::of(&json!({"b": "2", "a": "1"})).unwrap(),
+            Hash::of_bytes(br#"{"a":"1","b":"2"}"#)
+        );
     }
 }

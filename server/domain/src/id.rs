@@ -131,7 +131,11 @@ mod tests {
         assert_eq!(job.to_string(), "job_0190c5c2a3b47c1e8f00d2a1b3c4d5e6");
         assert_eq!(job.to_string().parse(), Ok(job));
         assert!(job.to_string().parse::<WalletId>().is_err());
-        assert!("job_0190c5c2-a3b4-7c1e-8f00-d2a1b3c4d5e6".parse::<JobId>().is_err());
+        assert!(
+            "job_0190c5c2-a3b4-7c1e-8f00-d2a1b3c4d5e6"
+                .parse::<JobId>()
+                .is_err()
+        );
         assert_eq!("evt_7".parse(), Ok(EventId(7)));
         assert!("evt_-7".parse::<EventId>().is_err());
     }

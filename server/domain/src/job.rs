@@ -40,7 +40,10 @@ impl State {
 
     /// Whether no further step is expected.
     pub fn is_terminal(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Blocked)
+        matches!(
+            self,
+            Self::Completed | Self::Failed | Self::Cancelled | Self::Blocked
+        )
     }
 
     /// Whether the provider has not given a verdict yet.
@@ -96,7 +99,13 @@ impl Billed {
     /// Whether this usage takes precedence: the higher revision, then what occurred first, then the
     /// smaller hash. A total order, so any permutation of facts ends with the same usage billed.
     pub fn outranks(&self, other: &Self) -> bool {
-        let rank = |billed: &Self| (std::cmp::Reverse(billed.revision), billed.occurred_at, billed.hash);
+        let rank = |billed: &Self| {
+            (
+                std::cmp::Reverse(billed.revision),
+                billed.occurred_at,
+                billed.hash,
+            )
+        };
         rank(self) < rank(other)
     }
 }
@@ -152,7 +161,11 @@ impl Job {
 
     /// State after upstream success.
     pub fn after_success(&self) -> State {
-        if self.output_required && !self.output_stored { State::Delivering } else { State::Completed }
+        if self.output_required && !self.output_stored {
+            State::Delivering
+        } else {
+            State::Completed
+        }
     }
 }
 
@@ -164,7 +177,11 @@ mod tests {
     fn the_whole_transition_table() {
         let mut table = String::new();
         for from in State::ALL {
-            let next: Vec<_> = State::ALL.iter().filter(|to| from.may_become(**to)).map(|to| to.as_str()).collect();
+            let next: Vec<_> = State::ALL
+                .iter()
+                .filter(|to| from.may_become(**to))
+                .map(|to| to.as_str())
+                .collect();
             table.push_str(format!("{from}: {}", next.join(" ")).trim_end());
             table.push(char::from(10));
         }

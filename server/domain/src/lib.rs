@@ -6,6 +6,7 @@
 
 pub mod canonical;
 pub mod code;
+pub mod decide;
 pub mod event;
 pub mod fact;
 pub mod id;

@@ -37,14 +37,21 @@ pub struct Short {
 
 /// What may be spent at `now`.
 pub fn spendable(lots: &[Lot], now: DateTime<Utc>) -> Decimal {
-    lots.iter().filter(|lot| lot.spendable(now)).map(|lot| lot.remaining).sum()
+    lots.iter()
+        .filter(|lot| lot.spendable(now))
+        .map(|lot| lot.remaining)
+        .sum()
 }
 
 /// Takes an amount from the lots, soonest expiry first, and says how much from each.
 ///
 /// # Errors
 /// [`Short`], with the lots untouched.
-pub fn draw(lots: &mut [Lot], amount: Decimal, now: DateTime<Utc>) -> Result<Vec<(LotId, Decimal)>, Short> {
+pub fn draw(
+    lots: &mut [Lot],
+    amount: Decimal,
+    now: DateTime<Utc>,
+) -> Result<Vec<(LotId, Decimal)>, Short> {
     let spendable = spendable(lots, now);
     if spendable < amount {
         return Err(Short { spendable });
@@ -97,15 +104,28 @@ mod tests {
 
     fn drawn(lots: &mut [Lot], amount: i64) -> Vec<(u128, i64)> {
         let draws = draw(lots, amount.into(), DateTime::UNIX_EPOCH).unwrap();
-        draws.into_iter().map(|(id, part)| (id.0.as_u128(), i64::try_from(part).unwrap())).collect()
+        draws
+            .into_iter()
+            .map(|(id, part)| (id.0.as_u128(), i64::try_from(part).unwrap()))
+            .collect()
     }
 
     #[test]
     fn the_soonest_expiry_is_burnt_first_and_expired_credit_never() {
-        let mut lots = [lot(1, 5, None), lot(2, 5, Some(9)), lot(3, 5, Some(2)), lot(4, 5, Some(0))];
+        let mut lots = [
+            lot(1, 5, None),
+            lot(2, 5, Some(9)),
+            lot(3, 5, Some(2)),
+            lot(4, 5, Some(0)),
+        ];
         assert_eq!(drawn(&mut lots, 12), [(3, 5), (2, 5), (1, 2)]);
         let short = draw(&mut lots, 4.into(), DateTime::UNIX_EPOCH);
-        assert_eq!(short, Err(Short { spendable: 3.into() }));
+        assert_eq!(
+            short,
+            Err(Short {
+                spendable: 3.into()
+            })
+        );
     }
 
     proptest! {

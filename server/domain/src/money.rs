@@ -49,7 +49,10 @@ static TABLE: &[Entry] = &[
 ];
 
 const fn entry(code: &'static str, minor_exponent: u32) -> Entry {
-    Entry { code, minor_exponent }
+    Entry {
+        code,
+        minor_exponent,
+    }
 }
 
 /// A currency code that is not in the table.
@@ -168,7 +171,10 @@ pub struct Amount {
 impl Amount {
     /// Nothing.
     pub fn zero(currency: Currency) -> Self {
-        Self { value: Decimal::ZERO, currency }
+        Self {
+            value: Decimal::ZERO,
+            currency,
+        }
     }
 
     /// An amount that is already as coarse as the ledger.
@@ -178,7 +184,11 @@ impl Amount {
     pub fn exact(value: Decimal, currency: Currency) -> Result<Self, AmountError> {
         let digits = currency.ledger_exponent();
         if value.normalize().scale() > digits {
-            return Err(AmountError::TooFine { value, currency, digits });
+            return Err(AmountError::TooFine {
+                value,
+                currency,
+                digits,
+            });
         }
         Self::checked(value, currency)
     }
@@ -187,20 +197,30 @@ impl Amount {
     ///
     /// # Errors
     /// [`AmountError::TooLarge`].
-    pub fn rounded(value: Decimal, currency: Currency, rounding: Rounding) -> Result<Self, AmountError> {
+    pub fn rounded(
+        value: Decimal,
+        currency: Currency,
+        rounding: Rounding,
+    ) -> Result<Self, AmountError> {
         let strategy = match rounding {
             Rounding::HalfEven => RoundingStrategy::MidpointNearestEven,
             Rounding::Down => RoundingStrategy::ToZero,
             Rounding::Up => RoundingStrategy::AwayFromZero,
         };
-        Self::checked(value.round_dp_with_strategy(currency.ledger_exponent(), strategy), currency)
+        Self::checked(
+            value.round_dp_with_strategy(currency.ledger_exponent(), strategy),
+            currency,
+        )
     }
 
     fn checked(value: Decimal, currency: Currency) -> Result<Self, AmountError> {
         if value.abs() > LIMIT {
             return Err(AmountError::TooLarge);
         }
-        Ok(Self { value: value.normalize(), currency })
+        Ok(Self {
+            value: value.normalize(),
+            currency,
+        })
     }
 
     /// The number.
@@ -229,7 +249,10 @@ impl Amount {
     /// When the currencies differ or the sum is too large.
     pub fn plus(self, other: Self) -> Result<Self, AmountError> {
         self.same_currency(other)?;
-        let sum = self.value.checked_add(other.value).ok_or(AmountError::TooLarge)?;
+        let sum = self
+            .value
+            .checked_add(other.value)
+            .ok_or(AmountError::TooLarge)?;
         Self::checked(sum, self.currency)
     }
 
@@ -238,7 +261,10 @@ impl Amount {
     /// # Errors
     /// When the currencies differ or the difference is too large.
     pub fn minus(self, other: Self) -> Result<Self, AmountError> {
-        self.plus(Self { value: -other.value, ..other })
+        self.plus(Self {
+            value: -other.value,
+            ..other
+        })
     }
 
     /// The smaller of two amounts of one currency.
@@ -247,21 +273,33 @@ impl Amount {
     /// When the currencies differ.
     pub fn min(self, other: Self) -> Result<Self, AmountError> {
         self.same_currency(other)?;
-        Ok(if other.value < self.value { other } else { self })
+        Ok(if other.value < self.value {
+            other
+        } else {
+            self
+        })
     }
 
     fn same_currency(self, other: Self) -> Result<(), AmountError> {
         if self.currency == other.currency {
             return Ok(());
         }
-        Err(AmountError::Currencies { left: self.currency, right: other.currency })
+        Err(AmountError::Currencies {
+            left: self.currency,
+            right: other.currency,
+        })
     }
 }
 
 /// `12.34 USD`, with at least the digits of the minor unit.
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", decimal_text(self.value, self.currency), self.currency)
+        write!(
+            f,
+            "{} {}",
+            decimal_text(self.value, self.currency),
+            self.currency
+        )
     }
 }
 
@@ -286,7 +324,10 @@ mod tests {
     fn the_table_is_sorted_so_that_lookup_finds_every_code() {
         assert!(TABLE.is_sorted_by_key(|entry| entry.code));
         assert!(Currency::all().all(|currency| currency.code().parse() == Ok(currency)));
-        assert_eq!("XXX".parse::<Currency>(), Err(UnknownCurrency("XXX".into())));
+        assert_eq!(
+            "XXX".parse::<Currency>(),
+            Err(UnknownCurrency("XXX".into()))
+        );
         assert!("usd".parse::<Currency>().is_err());
     }
 
@@ -296,14 +337,22 @@ mod tests {
         assert!(Amount::exact("1.23456".parse().unwrap(), jpy).is_err());
         assert_eq!(usd("0.0420000000").to_string(), "0.042 USD");
         assert_eq!(usd("3").to_string(), "3.00 USD");
-        assert_eq!(Amount::exact("3".parse().unwrap(), jpy).unwrap().to_string(), "3 JPY");
+        assert_eq!(
+            Amount::exact("3".parse().unwrap(), jpy)
+                .unwrap()
+                .to_string(),
+            "3 JPY"
+        );
     }
 
     #[test]
     fn rounding_is_the_policy_and_nothing_else() {
         let usd: Currency = "USD".parse().unwrap();
         let rounded = |text: &str, rounding| {
-            Amount::rounded(text.parse().unwrap(), usd, rounding).unwrap().value().to_string()
+            Amount::rounded(text.parse().unwrap(), usd, rounding)
+                .unwrap()
+                .value()
+                .to_string()
         };
         assert_eq!(rounded("0.0000005", Rounding::HalfEven), "0");
         assert_eq!(rounded("0.0000015", Rounding::HalfEven), "0.000002");
@@ -314,9 +363,15 @@ mod tests {
     #[test]
     fn amounts_refuse_other_currencies_and_sizes_beyond_the_ledger() {
         let eur = Amount::zero("EUR".parse().unwrap());
-        assert!(matches!(usd("1").plus(eur), Err(AmountError::Currencies { .. })));
+        assert!(matches!(
+            usd("1").plus(eur),
+            Err(AmountError::Currencies { .. })
+        ));
         assert_eq!(LIMIT.to_string(), "1000000000000000");
-        assert_eq!(Amount::exact(Decimal::MAX, usd("0").currency()), Err(AmountError::TooLarge));
+        assert_eq!(
+            Amount::exact(Decimal::MAX, usd("0").currency()),
+            Err(AmountError::TooLarge)
+        );
         assert_eq!(usd("5").minus(usd("7")).unwrap().value().to_string(), "-2");
     }
 }

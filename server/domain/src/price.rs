@@ -129,7 +129,10 @@ impl Terms {
             if component.price < Decimal::ZERO || component.per <= Decimal::ZERO {
                 return Err(TermsError::Component(component.meter.clone()));
             }
-            if self.components[..at].iter().any(|earlier| earlier.meter == component.meter) {
+            if self.components[..at]
+                .iter()
+                .any(|earlier| earlier.meter == component.meter)
+            {
                 return Err(TermsError::Repeated(component.meter.clone()));
             }
         }
@@ -145,7 +148,11 @@ impl Price {
     ///
     /// # Errors
     /// [`RatingError`].
-    pub fn rate<Kind>(&self, usage: &Usage<Kind>, unknown: UnknownMeters) -> Result<Snapshot, RatingError> {
+    pub fn rate<Kind>(
+        &self,
+        usage: &Usage<Kind>,
+        unknown: UnknownMeters,
+    ) -> Result<Snapshot, RatingError> {
         if let UnknownMeters::Refuse = unknown {
             let priced = |meter: &Meter| self.terms.components.iter().any(|c| c.meter == *meter);
             if let Some((meter, _)) = usage.iter().find(|(meter, _)| !priced(meter)) {
@@ -155,14 +162,22 @@ impl Price {
         let mut lines = Vec::with_capacity(self.terms.components.len());
         let mut sum = Decimal::ZERO;
         for component in &self.terms.components {
-            let Some(quantity) = usage.quantity(&component.meter) else { continue };
+            let Some(quantity) = usage.quantity(&component.meter) else {
+                continue;
+            };
             let amount = quantity
                 .checked_mul(component.price)
                 .and_then(|product| product.checked_div(component.per))
                 .ok_or(AmountError::TooLarge)?;
             sum = sum.checked_add(amount).ok_or(AmountError::TooLarge)?;
             let Component { meter, price, per } = component.clone();
-            lines.push(RatedLine { meter, quantity, price, per, amount });
+            lines.push(RatedLine {
+                meter,
+                quantity,
+                price,
+                per,
+                amount,
+            });
         }
         if lines.is_empty() {
             return Err(RatingError::NothingPriced);
@@ -170,7 +185,14 @@ impl Price {
         let rounding = self.terms.rounding;
         let total = Amount::rounded(sum, self.currency, rounding)?.value();
         let (model, currency, version) = (self.model.clone(), self.currency, self.version);
-        Ok(Snapshot { model, currency, version, lines, rounding, total })
+        Ok(Snapshot {
+            model,
+            currency,
+            version,
+            lines,
+            rounding,
+            total,
+        })
     }
 }
 
@@ -209,12 +231,23 @@ mod tests {
 
     #[test]
     fn lines_add_up_and_are_rounded_once() {
-        let price = price(&[("input_tokens", "0.15", "1000000"), ("output_tokens", "0.60", "1000000")]);
-        let usage = Usage::<Validated>::parse([("input_tokens", "1024"), ("output_tokens", "377"), ("seconds", "1")]).unwrap();
+        let price = price(&[
+            ("input_tokens", "0.15", "1000000"),
+            ("output_tokens", "0.60", "1000000"),
+        ]);
+        let usage = Usage::<Validated>::parse([
+            ("input_tokens", "1024"),
+            ("output_tokens", "377"),
+            ("seconds", "1"),
+        ])
+        .unwrap();
         let snapshot = price.rate(&usage, UnknownMeters::Ignore).unwrap();
         // 0.0001536 + 0.0002262 = 0.0003798
         assert_eq!(snapshot.total.to_string(), "0.00038");
-        assert_eq!(price.rate(&usage, UnknownMeters::Refuse), Err(RatingError::UnknownMeter("seconds".parse().unwrap())));
+        assert_eq!(
+            price.rate(&usage, UnknownMeters::Refuse),
+            Err(RatingError::UnknownMeter("seconds".parse().unwrap()))
+        );
     }
 
     #[test]
@@ -228,7 +261,12 @@ mod tests {
     fn terms_refuse_negative_prices_and_repeated_meters() {
         assert!(price(&[("images", "-1", "1")]).terms.check().is_err());
         assert!(price(&[("images", "1", "0")]).terms.check().is_err());
-        assert!(price(&[("images", "1", "1"), ("images", "2", "1")]).terms.check().is_err());
+        assert!(
+            price(&[("images", "1", "1"), ("images", "2", "1")])
+                .terms
+                .check()
+                .is_err()
+        );
         assert!(price(&[]).terms.check().is_err());
     }
 

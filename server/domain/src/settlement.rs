@@ -65,7 +65,13 @@ impl AccountKind {
     }
 
     /// The accounts a tenant has once per currency and mode.
-    pub const PLATFORM: [Self; 5] = [Self::Revenue, Self::Funding, Self::Receivable, Self::Breakage, Self::Goodwill];
+    pub const PLATFORM: [Self; 5] = [
+        Self::Revenue,
+        Self::Funding,
+        Self::Receivable,
+        Self::Breakage,
+        Self::Goodwill,
+    ];
 }
 
 code!(
@@ -168,7 +174,11 @@ pub struct SettlementKey {
 /// `tenant_…/job_…/capture/1`
 impl fmt::Display for SettlementKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}/{}", self.tenant, self.subject, self.phase, self.version)
+        write!(
+            f,
+            "{}/{}/{}/{}",
+            self.tenant, self.subject, self.phase, self.version
+        )
     }
 }
 
@@ -210,7 +220,12 @@ impl Effect {
             entries: Vec<(EntryType, String)>,
             snapshot: &'a serde_json::Value,
         }
-        let entry = |entry: &Entry| (entry.entry_type, entry.amount.value().normalize().to_string());
+        let entry = |entry: &Entry| {
+            (
+                entry.entry_type,
+                entry.amount.value().normalize().to_string(),
+            )
+        };
         Hash::of(&Content {
             key: key.to_string(),
             amount: self.amount.value().normalize().to_string(),
@@ -227,8 +242,16 @@ mod tests {
     use uuid::Uuid;
 
     fn key(version: i32) -> SettlementKey {
-        let (tenant, subject) = (TenantId(Uuid::from_u128(1)), Subject::Job(JobId(Uuid::from_u128(2))));
-        SettlementKey { tenant, subject, phase: Phase::Capture, version }
+        let (tenant, subject) = (
+            TenantId(Uuid::from_u128(1)),
+            Subject::Job(JobId(Uuid::from_u128(2))),
+        );
+        SettlementKey {
+            tenant,
+            subject,
+            phase: Phase::Capture,
+            version,
+        }
     }
 
     #[test]
@@ -241,12 +264,16 @@ mod tests {
 
     #[test]
     fn the_content_hash_sees_amount_entries_snapshot_and_key() {
-        let amount = |text: &str| Amount::exact(text.parse().unwrap(), "USD".parse().unwrap()).unwrap();
+        let amount =
+            |text: &str| Amount::exact(text.parse().unwrap(), "USD".parse().unwrap()).unwrap();
         let effect = |text: &str, snapshot: &str| Effect {
             phase: Phase::Capture,
             version: 1,
             amount: amount(text),
-            entries: vec![Entry { entry_type: EntryType::Capture, amount: amount(text) }],
+            entries: vec![Entry {
+                entry_type: EntryType::Capture,
+                amount: amount(text),
+            }],
             snapshot: serde_json::json!({ "model": snapshot }),
         };
         let hash = |effect: Effect, version| effect.content_hash(&key(version)).unwrap();

@@ -18,7 +18,9 @@ pub enum UsageError {
     #[error("meter {0:?}: use 1 to 64 of a-z, 0-9 and _, starting with a letter")]
     Meter(String),
     /// The quantity is not a plain decimal.
-    #[error("quantity of {meter}: {text:?} is not a decimal number like \"12.40\" (at most 18 digits before and 18 after the point)")]
+    #[error(
+        "quantity of {meter}: {text:?} is not a decimal number like \"12.40\" (at most 18 digits before and 18 after the point)"
+    )]
     Quantity {
         /// The meter.
         meter: String,
@@ -42,8 +44,14 @@ impl FromStr for Meter {
     fn from_str(name: &str) -> Result<Self, UsageError> {
         let legal = (1..=64).contains(&name.len())
             && name.starts_with(|c: char| c.is_ascii_lowercase())
-            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-        if legal { Ok(Self(name.to_owned())) } else { Err(UsageError::Meter(name.chars().take(80).collect())) }
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        if legal {
+            Ok(Self(name.to_owned()))
+        } else {
+            Err(UsageError::Meter(name.chars().take(80).collect()))
+        }
     }
 }
 
@@ -87,7 +95,9 @@ impl<Kind> Usage<Kind> {
     ///
     /// # Errors
     /// [`UsageError`] naming the meter at fault.
-    pub fn parse<'a>(quantities: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, UsageError> {
+    pub fn parse<'a>(
+        quantities: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, UsageError> {
         let mut checked = BTreeMap::new();
         for (name, text) in quantities {
             let meter: Meter = name.parse()?;
@@ -96,7 +106,10 @@ impl<Kind> Usage<Kind> {
         }
         match checked.len() {
             0 => Err(UsageError::Empty),
-            1..=32 => Ok(Self { quantities: checked, kind: PhantomData }),
+            1..=32 => Ok(Self {
+                quantities: checked,
+                kind: PhantomData,
+            }),
             _ => Err(UsageError::TooMany),
         }
     }
@@ -108,14 +121,23 @@ impl<Kind> Usage<Kind> {
 
     /// All quantities, by meter.
     pub fn iter(&self) -> impl Iterator<Item = (&Meter, Decimal)> {
-        self.quantities.iter().map(|(meter, quantity)| (meter, *quantity))
+        self.quantities
+            .iter()
+            .map(|(meter, quantity)| (meter, *quantity))
     }
 }
 
 /// Plain decimal digits; exponents are written by some senders for tiny values and are exact too.
 fn quantity(name: &str, text: &str) -> Result<Decimal, UsageError> {
-    let refuse = || UsageError::Quantity { meter: name.to_owned(), text: text.chars().take(40).collect() };
-    let value = if text.contains(['e', 'E']) { Decimal::from_scientific(text) } else { Decimal::from_str_exact(text) };
+    let refuse = || UsageError::Quantity {
+        meter: name.to_owned(),
+        text: text.chars().take(40).collect(),
+    };
+    let value = if text.contains(['e', 'E']) {
+        Decimal::from_scientific(text)
+    } else {
+        Decimal::from_str_exact(text)
+    };
     let value = value.map_err(|_| refuse())?;
     if value.is_sign_negative() && !value.is_zero() {
         return Err(UsageError::Negative(name.to_owned()));
@@ -130,7 +152,11 @@ fn quantity(name: &str, text: &str) -> Result<Decimal, UsageError> {
 /// Quantities are written as strings.
 impl<Kind> Serialize for Usage<Kind> {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.quantities.iter().map(|(meter, quantity)| (meter, quantity.to_string())))
+        to.collect_map(
+            self.quantities
+                .iter()
+                .map(|(meter, quantity)| (meter, quantity.to_string())),
+        )
     }
 }
 
@@ -138,7 +164,9 @@ impl<Kind> Serialize for Usage<Kind> {
 impl<'de, Kind> Deserialize<'de> for Usage<Kind> {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let quantities = BTreeMap::<String, String>::deserialize(from)?;
-        let pairs = quantities.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let pairs = quantities
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str()));
         Self::parse(pairs).map_err(serde::de::Error::custom)
     }
 }
@@ -154,16 +182,37 @@ mod tests {
     #[test]
     fn quantities_keep_every_digit() {
         let usage = parse("predict_seconds", "5.247161016000000001").unwrap();
-        assert_eq!(serde_json::to_string(&usage).unwrap(), r#"{"predict_seconds":"5.247161016000000001"}"#);
-        assert_eq!(parse("images", "1e2").unwrap(), parse("images", "100").unwrap());
+        assert_eq!(
+            serde_json::to_string(&usage).unwrap(),
+            r#"{"predict_seconds":"5.247161016000000001"}"#
+        );
+        assert_eq!(
+            parse("images", "1e2").unwrap(),
+            parse("images", "100").unwrap()
+        );
     }
 
     #[test]
     fn what_is_no_quantity_is_refused_with_its_meter() {
-        for text in ["", "NaN", "1,5", "0x1", " 1", "1e400", "1000000000000000000", "9999999999999999999999999999999"] {
-            assert!(matches!(parse("images", text), Err(UsageError::Quantity { .. })), "{text}");
+        for text in [
+            "",
+            "NaN",
+            "1,5",
+            "0x1",
+            " 1",
+            "1e400",
+            "1000000000000000000",
+            "9999999999999999999999999999999",
+        ] {
+            assert!(
+                matches!(parse("images", text), Err(UsageError::Quantity { .. })),
+                "{text}"
+            );
         }
-        assert_eq!(parse("images", "-1"), Err(UsageError::Negative("images".into())));
+        assert_eq!(
+            parse("images", "-1"),
+            Err(UsageError::Negative("images".into()))
+        );
         assert!(matches!(parse("Images", "1"), Err(UsageError::Meter(_))));
         assert!(serde_json::from_str::<Usage<Estimated>>(r#"{"images":1}"#).is_err());
         assert!(serde_json::from_str::<Usage<Estimated>>("{}").is_err());

@@ -1,0 +1,402 @@
+//! The one decision: what a fact means for a job.
+//!
+//! A pure function of the job, the fact, the tenant's policy and the frozen price. For any set of facts,
+//! any order, duplication and delay ends in the same net position per account: the usage that is billed
+//! is the least in a total order ([`crate::job::Billed::outranks`]), and what was charged before is
+//! corrected to it by differences.
+
+mod charge;
+#[cfg(test)]
+mod laws;
+
+use chrono::{DateTime, Utc};
+use serde_json::json;
+
+use crate::{
+    code::code,
+    event::{IgnoreReason, RejectReason, WaitReason},
+    fact::{Fact, Verdict},
+    job::{Billed, Job, State},
+    money::{Amount, AmountError},
+    price::{Price, RatingError, Snapshot, UnknownMeters},
+    settlement::{Effect, Entry, EntryType, Phase},
+};
+
+use charge::Share;
+
+code!(
+    /// What happens to usage above the hold.
+    Overage {
+        /// Never charge more than was reserved.
+        Cap = "cap",
+        /// Charge it from available funds; what they do not cover is booked as owed.
+        Charge = "charge",
+        /// Book it as owed.
+        Receivable = "receivable",
+    }
+);
+
+code!(
+    /// What success means after an accepted cancel request.
+    LateCancel {
+        /// The work was done: charge it.
+        Capture = "capture",
+        /// The customer had cancelled: release the hold.
+        Release = "release",
+    }
+);
+
+code!(
+    /// What partial completion means.
+    Partial {
+        /// Charge the delivered units, release the rest.
+        Bill = "bill",
+        /// Treat it as a failure.
+        Release = "release",
+    }
+);
+
+/// A tenant's billing policy, as far as decisions need it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Policy {
+    /// Usage above the hold.
+    pub overage: Overage,
+    /// Success after a cancel request.
+    pub late_cancel: LateCancel,
+    /// Partial completion.
+    pub partial: Partial,
+}
+
+/// What is to be written when a fact changes a job.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// The job afterwards.
+    pub job: Job,
+    /// Settlements to post, in order.
+    pub effects: Vec<Effect>,
+}
+
+/// What a fact means.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// Write this.
+    Apply(Box<Change>),
+    /// Nothing changes.
+    Ignore(IgnoreReason),
+    /// Ask again later.
+    Wait(WaitReason),
+    /// A person has to look at it.
+    Reject(RejectReason),
+}
+
+/// Decides what a fact means for a job. `spendable` is what the wallet's unexpired lots cover now.
+///
+/// # Errors
+/// [`AmountError`] only when sums leave the ledger's range or the wallet's currency is not the job's:
+/// inconsistent storage, never a property of the fact.
+pub fn decide(
+    job: &Job,
+    fact: &Fact,
+    policy: Policy,
+    price: &Price,
+    spendable: Amount,
+) -> Result<Decision, AmountError> {
+    if job.state == State::Blocked {
+        return Ok(Decision::Reject(RejectReason::JobBlocked));
+    }
+    match &fact.verdict {
+        Verdict::Running => Ok(start(job)),
+        Verdict::Failed { reason } => stop(job, fact, State::Failed, reason),
+        Verdict::Cancelled { reason } => stop(job, fact, State::Cancelled, reason),
+        Verdict::Succeeded { partial: true, .. } if policy.partial == Partial::Release => stop(
+            job,
+            fact,
+            State::Failed,
+            "completed in part, which the tenant's policy does not bill",
+        ),
+        Verdict::Succeeded {
+            usage, revision, ..
+        } => {
+            if policy.late_cancel == LateCancel::Release
+                && job
+                    .cancel_requested_at
+                    .is_some_and(|at| fact.occurred_at > at)
+            {
+                return match job.state.in_flight() {
+                    true => stop(
+                        job,
+                        fact,
+                        State::Cancelled,
+                        "finished after the customer had cancelled",
+                    ),
+                    false => Ok(Decision::Ignore(IgnoreReason::CancelPrevails)),
+                };
+            }
+            let snapshot = match price.rate(usage, UnknownMeters::Ignore) {
+                Ok(snapshot) => snapshot,
+                Err(RatingError::Amount(_)) => {
+                    return Ok(Decision::Reject(RejectReason::AmountTooLarge));
+                }
+                Err(RatingError::NothingPriced | RatingError::UnknownMeter(_)) => {
+                    return Ok(Decision::Reject(RejectReason::UsageUnpriceable));
+                }
+            };
+            let billed = Billed {
+                revision: *revision,
+                occurred_at: fact.occurred_at,
+                hash: fact.hash,
+            };
+            succeed(job, billed, &snapshot, policy, spendable)
+        }
+    }
+}
+
+fn start(job: &Job) -> Decision {
+    match job.state {
+        State::Pending => {
+            let job = Job {
+                state: State::Running,
+                state_reason: None,
+                dispatched: true,
+                ..job.clone()
+            };
+            Decision::Apply(Box::new(Change {
+                job,
+                effects: Vec::new(),
+            }))
+        }
+        State::Running
+        | State::Delivering
+        | State::Completed
+        | State::Failed
+        | State::Cancelled
+        | State::Blocked => Decision::Ignore(IgnoreReason::AlreadyStarted),
+    }
+}
+
+/// A final verdict without success: the hold goes back, or is charged when the job is not refundable.
+fn stop(job: &Job, fact: &Fact, state: State, reason: &str) -> Result<Decision, AmountError> {
+    match job.state {
+        State::Pending | State::Running => {}
+        State::Delivering | State::Completed => {
+            return Ok(Decision::Ignore(IgnoreReason::SuccessPrevails));
+        }
+        State::Failed | State::Cancelled | State::Blocked => {
+            return Ok(Decision::Ignore(IgnoreReason::AlreadyFinal));
+        }
+    }
+    let mut next = Job {
+        state,
+        state_reason: Some(reason.to_owned()),
+        dispatched: true,
+        ..job.clone()
+    };
+    let effect = if job.refund_on_failure {
+        release(
+            &mut next,
+            json!({ "verdict": state, "refund_on_failure": true }),
+        )
+    } else {
+        next.billed = Some(Billed {
+            revision: 0,
+            occurred_at: fact.occurred_at,
+            hash: fact.hash,
+        });
+        next.captured = job.held;
+        next.versions.capture += 1;
+        let snapshot = json!({ "verdict": state, "refund_on_failure": false });
+        effect(
+            Phase::Capture,
+            next.versions.capture,
+            job.held,
+            [(EntryType::Capture, job.held)],
+            snapshot,
+        )
+    };
+    next.held = Amount::zero(job.held.currency());
+    Ok(Decision::Apply(Box::new(Change {
+        job: next,
+        effects: vec![effect],
+    })))
+}
+
+/// The whole hold goes back to the wallet.
+fn release(job: &mut Job, snapshot: serde_json::Value) -> Effect {
+    let held = std::mem::replace(&mut job.held, Amount::zero(job.quote.currency()));
+    job.versions.release += 1;
+    effect(
+        Phase::Release,
+        job.versions.release,
+        held,
+        [(EntryType::Release, held)],
+        snapshot,
+    )
+}
+
+/// Success: capture the first time, reserve and capture again after a verdict of failure, and correct
+/// by a difference when other usage takes precedence over what was billed.
+fn succeed(
+    job: &Job,
+    billed: Billed,
+    snapshot: &Snapshot,
+    policy: Policy,
+    spendable: Amount,
+) -> Result<Decision, AmountError> {
+    let rated = snapshot.amount()?;
+    let mut next = Job {
+        billed: Some(billed),
+        state_reason: None,
+        dispatched: true,
+        ..job.clone()
+    };
+    if let Some(current) = &job.billed {
+        if current.hash == billed.hash {
+            return Ok(Decision::Ignore(IgnoreReason::AlreadySettled));
+        }
+        if !billed.outranks(current) {
+            return Ok(Decision::Ignore(IgnoreReason::OtherCompletionPrevails));
+        }
+        if matches!(job.state, State::Failed | State::Cancelled) {
+            next.state = job.after_success();
+        } else {
+            next.state_reason.clone_from(&job.state_reason);
+        }
+        let target = Share::of(
+            rated,
+            job.quote,
+            policy.overage,
+            spendable.plus(job.captured.minus(job.receivable)?)?,
+        )?;
+        let effect = charge::adjust(&mut next, target, snapshot)?;
+        return Ok(Decision::Apply(Box::new(Change {
+            job: next,
+            effects: vec![effect],
+        })));
+    }
+    next.state = job.after_success();
+    let mut effects = Vec::with_capacity(2);
+    let mut spendable = spendable;
+    if !job.state.in_flight() {
+        // The hold went back when the verdict was failure; success takes it again, at what is due.
+        let again = rated.min(job.quote)?;
+        if spendable.value() < again.value() {
+            return Ok(Decision::Wait(WaitReason::Funds));
+        }
+        spendable = spendable.minus(again)?;
+        next.held = again;
+        next.versions.reserve += 1;
+        let reason =
+            json!({ "reason": "success after a verdict of failure", "overruled": job.state });
+        effects.push(effect(
+            Phase::Reserve,
+            next.versions.reserve,
+            again,
+            [(EntryType::Hold, again)],
+            reason,
+        ));
+    }
+    effects.push(charge::capture(
+        &mut next,
+        rated,
+        snapshot,
+        policy.overage,
+        spendable,
+    )?);
+    Ok(Decision::Apply(Box::new(Change { job: next, effects })))
+}
+
+/// The first hold of a job: what a submission posts beside the job itself.
+pub fn reserve(job: &mut Job, snapshot: &Snapshot) -> Effect {
+    job.held = job.quote;
+    job.versions.reserve += 1;
+    let quoted = json!({ "quote": snapshot });
+    effect(
+        Phase::Reserve,
+        job.versions.reserve,
+        job.quote,
+        [(EntryType::Hold, job.quote)],
+        quoted,
+    )
+}
+
+/// What a customer's cancel request does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Cancellation {
+    /// Never dispatched: cancelled and released at once.
+    Released(Box<Change>),
+    /// With the provider: the request is on record, the hold waits for the verdict.
+    Requested(Box<Job>),
+    /// Requested before; nothing changes.
+    AlreadyRequested,
+    /// Cancelled before; nothing changes.
+    AlreadyCancelled,
+    /// There is a verdict, or there never was work: nothing to cancel.
+    TooLate(State),
+}
+
+/// Decides a customer's cancel request, accepted at `now`.
+pub fn request_cancel(job: &Job, now: DateTime<Utc>) -> Cancellation {
+    match job.state {
+        State::Cancelled => return Cancellation::AlreadyCancelled,
+        State::Delivering | State::Completed | State::Failed | State::Blocked => {
+            return Cancellation::TooLate(job.state);
+        }
+        State::Pending | State::Running if job.cancel_requested_at.is_some() => {
+            return Cancellation::AlreadyRequested;
+        }
+        State::Pending | State::Running => {}
+    }
+    let mut next = Job {
+        cancel_requested_at: Some(now),
+        ..job.clone()
+    };
+    if job.dispatched {
+        return Cancellation::Requested(Box::new(next));
+    }
+    next.state = State::Cancelled;
+    next.state_reason = Some("cancelled by the customer before it was dispatched".to_owned());
+    let effect = release(
+        &mut next,
+        json!({ "verdict": State::Cancelled, "dispatched": false }),
+    );
+    Cancellation::Released(Box::new(Change {
+        job: next,
+        effects: vec![effect],
+    }))
+}
+
+/// The job once its output is stored: a delivering one completes.
+pub fn store_output(job: &Job) -> Job {
+    let state = if job.state == State::Delivering {
+        State::Completed
+    } else {
+        job.state
+    };
+    Job {
+        output_stored: true,
+        state,
+        ..job.clone()
+    }
+}
+
+/// An effect with the entries that move something.
+fn effect(
+    phase: Phase,
+    version: i32,
+    amount: Amount,
+    entries: impl IntoIterator<Item = (EntryType, Amount)>,
+    snapshot: serde_json::Value,
+) -> Effect {
+    let entries = entries
+        .into_iter()
+        .filter(|(_, amount)| amount.is_positive())
+        .map(|(entry_type, amount)| Entry { entry_type, amount })
+        .collect();
+    Effect {
+        phase,
+        version,
+        amount,
+        entries,
+        snapshot,
+    }
+}

@@ -1,0 +1,160 @@
+//! Charging: how an amount is split between the hold, available funds and what is owed.
+
+use serde_json::json;
+
+use crate::{
+    decide::{Overage, effect},
+    job::Job,
+    money::{Amount, AmountError},
+    price::Snapshot,
+    settlement::{Effect, EntryType, Phase},
+};
+
+/// A charge, by who pays it. Both parts are revenue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Share {
+    /// From the wallet: its hold or its available funds.
+    pub(super) wallet: Amount,
+    /// Booked as owed.
+    pub(super) owed: Amount,
+}
+
+impl Share {
+    /// What is charged for `rated` when `quote` was reserved and the wallet can pay `payable` in all.
+    pub(super) fn of(
+        rated: Amount,
+        quote: Amount,
+        overage: Overage,
+        payable: Amount,
+    ) -> Result<Self, AmountError> {
+        let base = rated.min(quote)?;
+        let above = rated.minus(base)?;
+        let nothing = Amount::zero(rated.currency());
+        match overage {
+            Overage::Cap => Ok(Self {
+                wallet: base,
+                owed: nothing,
+            }),
+            Overage::Receivable => Ok(Self {
+                wallet: base,
+                owed: above,
+            }),
+            Overage::Charge => {
+                let left = payable.minus(base)?;
+                let paid = if left.is_positive() {
+                    above.min(left)?
+                } else {
+                    nothing
+                };
+                Ok(Self {
+                    wallet: base.plus(paid)?,
+                    owed: above.minus(paid)?,
+                })
+            }
+        }
+    }
+
+    fn total(self) -> Result<Amount, AmountError> {
+        self.wallet.plus(self.owed)
+    }
+}
+
+/// Turns the hold into revenue, returns what it did not need, and charges what it did not cover.
+pub(super) fn capture(
+    job: &mut Job,
+    rated: Amount,
+    snapshot: &Snapshot,
+    overage: Overage,
+    spendable: Amount,
+) -> Result<Effect, AmountError> {
+    let share = Share::of(rated, job.quote, overage, job.held.plus(spendable)?)?;
+    let from_hold = share.wallet.min(job.held)?;
+    let entries = [
+        (EntryType::Capture, from_hold),
+        (EntryType::Remainder, job.held.minus(from_hold)?),
+        (EntryType::Overage, share.wallet.minus(from_hold)?),
+        (EntryType::Receivable, share.owed),
+    ];
+    let charged = share.total()?;
+    let document = document(snapshot, overage, rated, charged)?;
+    job.captured = charged;
+    job.receivable = share.owed;
+    job.held = Amount::zero(job.quote.currency());
+    job.versions.capture += 1;
+    Ok(effect(
+        Phase::Capture,
+        job.versions.capture,
+        charged,
+        entries,
+        document,
+    ))
+}
+
+/// Corrects what was charged to a new share, by the differences. What is owed shrinks before the
+/// wallet is credited, and both may move in one revision.
+pub(super) fn adjust(
+    job: &mut Job,
+    target: Share,
+    snapshot: &Snapshot,
+) -> Result<Effect, AmountError> {
+    let nothing = Amount::zero(job.quote.currency());
+    let paid = job.captured.minus(job.receivable)?;
+    let entries = [
+        (
+            EntryType::AdjustmentReceivableCredit,
+            excess(job.receivable, target.owed)?,
+        ),
+        (EntryType::AdjustmentCredit, excess(paid, target.wallet)?),
+        (EntryType::AdjustmentCharge, excess(target.wallet, paid)?),
+        (
+            EntryType::AdjustmentReceivable,
+            excess(target.owed, job.receivable)?,
+        ),
+    ];
+    let charged = target.total()?;
+    let moved = if charged.value() >= job.captured.value() {
+        charged.minus(job.captured)?
+    } else {
+        job.captured.minus(charged)?
+    };
+    let document = json!({
+        "rating": snapshot,
+        "charged_before": job.captured.value().to_string(),
+        "charged_after": charged.value().to_string(),
+    });
+    job.captured = charged;
+    job.receivable = target.owed;
+    job.held = nothing;
+    job.versions.adjustment += 1;
+    Ok(effect(
+        Phase::Adjustment,
+        job.versions.adjustment,
+        moved,
+        entries,
+        document,
+    ))
+}
+
+/// How much `a` is above `b`; zero when it is not.
+fn excess(a: Amount, b: Amount) -> Result<Amount, AmountError> {
+    let difference = a.minus(b)?;
+    Ok(if difference.is_positive() {
+        difference
+    } else {
+        Amount::zero(a.currency())
+    })
+}
+
+/// What a capture was decided from, with what the policy left uncharged.
+fn document(
+    snapshot: &Snapshot,
+    overage: Overage,
+    rated: Amount,
+    charged: Amount,
+) -> Result<serde_json::Value, AmountError> {
+    Ok(json!({
+        "rating": snapshot,
+        "overage": overage,
+        "uncharged": rated.minus(charged)?.value().to_string(),
+    }))
+}

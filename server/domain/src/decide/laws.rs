@@ -1,0 +1,401 @@
+//! The laws of [`decide`]: conservation, one capture a hold, and the same end for every order.
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+
+use super::*;
+use crate::{
+    canonical::Hash,
+    job::Versions,
+    price::{Component, Terms},
+    settlement::AccountKind,
+    usage::Usage,
+};
+
+/// A job with its accounts, playing back facts the way the worker does.
+#[derive(Clone)]
+struct Books {
+    job: Job,
+    price: Price,
+    policy: Policy,
+    accounts: BTreeMap<AccountKind, Decimal>,
+    effects: Vec<Effect>,
+    waiting: Vec<Fact>,
+}
+
+fn usd(value: impl Into<Decimal>) -> Amount {
+    Amount::exact(value.into(), "USD".parse().unwrap()).unwrap()
+}
+
+fn images(n: i64) -> Usage<crate::usage::Validated> {
+    Usage::parse([("images", n.to_string().as_str())]).unwrap()
+}
+
+impl Books {
+    fn open(policy: Policy, refund_on_failure: bool, quote: i64, funds: i64) -> Self {
+        let component = Component {
+            meter: "images".parse().unwrap(),
+            price: 1.into(),
+            per: 1.into(),
+        };
+        let terms = Terms {
+            components: vec![component],
+            rounding: crate::money::Rounding::HalfEven,
+            estimate: Usage::parse([("images", "1")]).unwrap(),
+        };
+        let price = Price {
+            model: "m".into(),
+            currency: "USD".parse().unwrap(),
+            version: 1,
+            terms,
+        };
+        let estimate =
+            Usage::<crate::usage::Estimated>::parse([("images", quote.to_string().as_str())])
+                .unwrap();
+        let snapshot = price.rate(&estimate, UnknownMeters::Refuse).unwrap();
+        let mut job = Job {
+            state: State::Pending,
+            state_reason: None,
+            quote: usd(quote),
+            held: usd(0),
+            captured: usd(0),
+            receivable: usd(0),
+            versions: Versions::default(),
+            billed: None,
+            refund_on_failure,
+            output_required: false,
+            output_stored: false,
+            cancel_requested_at: None,
+            dispatched: true,
+        };
+        let effect = reserve(&mut job, &snapshot);
+        let accounts = BTreeMap::from([(AccountKind::Available, Decimal::from(funds))]);
+        let mut books = Self {
+            job,
+            price,
+            policy,
+            accounts,
+            effects: Vec::new(),
+            waiting: Vec::new(),
+        };
+        books.post(vec![effect]);
+        books
+    }
+
+    fn post(&mut self, effects: Vec<Effect>) {
+        for entry in effects.iter().flat_map(|effect| &effect.entries) {
+            assert!(entry.amount.is_positive(), "{entry:?}");
+            let (debit, credit) = entry.entry_type.accounts();
+            *self.accounts.entry(debit).or_default() -= entry.amount.value();
+            *self.accounts.entry(credit).or_default() += entry.amount.value();
+        }
+        for kind in [AccountKind::Available, AccountKind::Held] {
+            assert!(
+                self.balance(kind) >= Decimal::ZERO,
+                "{kind} is overdrawn by {effects:?}"
+            );
+        }
+        self.effects.extend(effects);
+    }
+
+    fn balance(&self, kind: AccountKind) -> Decimal {
+        self.accounts.get(&kind).copied().unwrap_or_default()
+    }
+
+    fn hear(&mut self, fact: &Fact) -> Decision {
+        let spendable = usd(self.balance(AccountKind::Available));
+        let decision = decide(&self.job, fact, self.policy, &self.price, spendable).unwrap();
+        match &decision {
+            Decision::Apply(change) => {
+                assert!(
+                    change.job.state == self.job.state
+                        || self.job.state.may_become(change.job.state)
+                );
+                self.post(change.effects.clone());
+                self.job = change.job.clone();
+            }
+            Decision::Wait(_) => self.waiting.push(fact.clone()),
+            Decision::Ignore(_) | Decision::Reject(_) => {}
+        }
+        decision
+    }
+
+    /// Net position per account, zero accounts left out.
+    fn net(&self) -> Vec<(AccountKind, Decimal)> {
+        self.accounts
+            .iter()
+            .filter(|(_, v)| !v.is_zero())
+            .map(|(k, v)| (*k, v.normalize()))
+            .collect()
+    }
+
+    fn check(&self) {
+        assert_eq!(self.balance(AccountKind::Held), self.job.held.value());
+        assert_eq!(
+            self.balance(AccountKind::Receivable),
+            -self.job.receivable.value()
+        );
+        assert_eq!(
+            self.balance(AccountKind::Revenue),
+            self.job.captured.value()
+        );
+        let phases = |phase| {
+            self.effects
+                .iter()
+                .filter(|e| e.phase == phase)
+                .map(|e| e.version)
+                .collect::<Vec<_>>()
+        };
+        for phase in [
+            Phase::Reserve,
+            Phase::Capture,
+            Phase::Release,
+            Phase::Adjustment,
+        ] {
+            let versions = phases(phase);
+            assert!(
+                versions
+                    .iter()
+                    .copied()
+                    .eq(1..=i32::try_from(versions.len()).unwrap()),
+                "{phase}: {versions:?}"
+            );
+        }
+        // One capture a hold: every hold ends in exactly one of capture and release.
+        let ended = phases(Phase::Capture).len() + phases(Phase::Release).len();
+        assert_eq!(
+            ended + usize::from(self.job.held.is_positive()),
+            phases(Phase::Reserve).len()
+        );
+    }
+}
+
+fn fact(verdict: Verdict, minute: i64) -> Fact {
+    let occurred_at = DateTime::UNIX_EPOCH + TimeDelta::minutes(minute);
+    let hash = Hash::of_bytes(format!("{verdict:?} {minute}").as_bytes());
+    Fact {
+        verdict,
+        occurred_at,
+        hash,
+    }
+}
+
+fn any_fact() -> impl Strategy<Value = Fact> {
+    let verdict = prop_oneof![
+        Just(Verdict::Running),
+        (0i64..20, 1i32..3, any::<bool>()).prop_map(|(n, revision, partial)| Verdict::Succeeded {
+            usage: images(n),
+            partial,
+            revision
+        }),
+        Just(Verdict::Failed {
+            reason: "oom".into()
+        }),
+        Just(Verdict::Cancelled {
+            reason: "stopped".into()
+        }),
+    ];
+    (verdict, 0i64..10).prop_map(|(verdict, minute)| fact(verdict, minute))
+}
+
+fn any_policy() -> impl Strategy<Value = Policy> {
+    let overage = prop::sample::select(Overage::ALL);
+    let late_cancel = prop::sample::select(LateCancel::ALL);
+    let partial = prop::sample::select(Partial::ALL);
+    (overage, late_cancel, partial).prop_map(|(overage, late_cancel, partial)| Policy {
+        overage,
+        late_cancel,
+        partial,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_order_and_duplication_ends_in_the_same_net_position(
+        facts in prop::collection::vec(any_fact(), 1..6),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+        shuffled_seed in any::<u64>(),
+        policy in any_policy(),
+        refund in any::<bool>(),
+        cancelled_at in prop::option::of(0i64..10),
+    ) {
+        let mut opening = Books::open(policy, refund, 10, 1000);
+        opening.job.cancel_requested_at = cancelled_at.map(|m| DateTime::UNIX_EPOCH + TimeDelta::minutes(m));
+
+        let mut straight = opening.clone();
+        for fact in &facts {
+            straight.hear(fact);
+            straight.check();
+        }
+
+        // Every fact at least once, in another order, with repeats in between.
+        let mut again: Vec<&Fact> = order.iter().map(|at| at.get(&facts)).collect();
+        let mut rest: Vec<&Fact> = facts.iter().collect();
+        let mut seed = shuffled_seed;
+        while !rest.is_empty() {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = usize::try_from(seed >> 33).unwrap() % rest.len();
+            again.push(rest.remove(at));
+        }
+        let mut other = opening;
+        for fact in again {
+            other.hear(fact);
+            other.check();
+        }
+        prop_assert_eq!(straight.net(), other.net());
+    }
+
+    #[test]
+    fn late_success_without_funds_waits_and_goes_through_once_there_are(paid in 1i64..10, used in 1i64..30) {
+        let policy = Policy { overage: Overage::Cap, late_cancel: LateCancel::Capture, partial: Partial::Bill };
+        let mut books = Books::open(policy, true, 10, 10);
+        books.hear(&fact(Verdict::Failed { reason: "oom".into() }, 1));
+        // Something else spends the released funds.
+        books.accounts.insert(AccountKind::Available, Decimal::ZERO);
+        let success = fact(Verdict::Succeeded { usage: images(used), partial: false, revision: 1 }, 0);
+        prop_assert_eq!(books.hear(&success), Decision::Wait(WaitReason::Funds));
+        books.check();
+        books.accounts.insert(AccountKind::Available, Decimal::from(paid.max(used.min(10))));
+        prop_assert!(matches!(books.hear(&success), Decision::Apply(_)));
+        prop_assert_eq!(books.job.captured, usd(used.min(10)));
+        books.check();
+    }
+
+    #[test]
+    fn overage_is_never_more_than_the_wallet_has_and_nothing_is_lost(used in 0i64..60, funds in 10i64..60) {
+        for overage in Overage::ALL {
+            let policy = Policy { overage: *overage, late_cancel: LateCancel::Capture, partial: Partial::Bill };
+            let mut books = Books::open(policy, true, 10, funds);
+            books.hear(&fact(Verdict::Succeeded { usage: images(used), partial: false, revision: 1 }, 0));
+            books.check();
+            let due = if *overage == Overage::Cap { used.min(10) } else { used };
+            prop_assert_eq!(books.job.captured, usd(due));
+            let owed = match overage {
+                Overage::Cap => 0,
+                Overage::Receivable => (used - 10).max(0),
+                Overage::Charge => (used - funds).max(0),
+            };
+            prop_assert_eq!(books.job.receivable, usd(owed));
+        }
+    }
+}
+
+#[test]
+fn an_unrefundable_failure_is_charged_and_success_corrects_it() {
+    let policy = Policy {
+        overage: Overage::Cap,
+        late_cancel: LateCancel::Capture,
+        partial: Partial::Bill,
+    };
+    let mut books = Books::open(policy, false, 10, 10);
+    books.hear(&fact(
+        Verdict::Failed {
+            reason: "oom".into(),
+        },
+        1,
+    ));
+    assert_eq!(books.net(), [(AccountKind::Revenue, 10.into())]);
+    books.hear(&fact(
+        Verdict::Succeeded {
+            usage: images(4),
+            partial: false,
+            revision: 1,
+        },
+        2,
+    ));
+    assert_eq!(
+        books.net(),
+        [
+            (AccountKind::Available, 6.into()),
+            (AccountKind::Revenue, 4.into())
+        ]
+    );
+    assert_eq!(books.job.state, State::Completed);
+    books.check();
+}
+
+#[test]
+fn cancelling_releases_at_once_only_what_was_never_dispatched() {
+    let policy = Policy {
+        overage: Overage::Cap,
+        late_cancel: LateCancel::Release,
+        partial: Partial::Bill,
+    };
+    let now = DateTime::UNIX_EPOCH + TimeDelta::minutes(3);
+    let mut books = Books::open(policy, true, 10, 10);
+    let Cancellation::Requested(job) = request_cancel(&books.job, now) else {
+        panic!("it was dispatched")
+    };
+    assert_eq!((job.state, job.held), (State::Pending, usd(10)));
+    assert_eq!(request_cancel(&job, now), Cancellation::AlreadyRequested);
+    books.job.dispatched = false;
+    let Cancellation::Released(change) = request_cancel(&books.job, now) else {
+        panic!("it was not dispatched")
+    };
+    books.post(change.effects.clone());
+    books.job = change.job.clone();
+    books.check();
+    assert_eq!(books.net(), [(AccountKind::Available, 10.into())]);
+    assert_eq!(
+        request_cancel(&books.job, now),
+        Cancellation::AlreadyCancelled
+    );
+    // What was done before the request was accepted is charged; what came after is not.
+    let after = fact(
+        Verdict::Succeeded {
+            usage: images(2),
+            partial: false,
+            revision: 1,
+        },
+        4,
+    );
+    assert_eq!(
+        books.hear(&after),
+        Decision::Ignore(IgnoreReason::CancelPrevails)
+    );
+    let before = fact(
+        Verdict::Succeeded {
+            usage: images(2),
+            partial: false,
+            revision: 1,
+        },
+        2,
+    );
+    assert!(matches!(books.hear(&before), Decision::Apply(_)));
+    assert_eq!(
+        books.net(),
+        [
+            (AccountKind::Available, 8.into()),
+            (AccountKind::Revenue, 2.into())
+        ]
+    );
+}
+
+#[test]
+fn output_that_is_required_holds_completion_back_but_not_the_charge() {
+    let policy = Policy {
+        overage: Overage::Cap,
+        late_cancel: LateCancel::Capture,
+        partial: Partial::Bill,
+    };
+    let mut books = Books::open(policy, true, 10, 10);
+    books.job.output_required = true;
+    books.hear(&fact(
+        Verdict::Succeeded {
+            usage: images(4),
+            partial: false,
+            revision: 1,
+        },
+        2,
+    ));
+    assert_eq!(
+        (books.job.state, books.job.captured),
+        (State::Delivering, usd(4))
+    );
+    assert_eq!(store_output(&books.job).state, State::Completed);
+}
