@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 /// The system of record between asynchronous AI work and money.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "quittance", version, about)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 enum Command {
     /// Work on webhook signatures.
     #[command(subcommand)]

@@ -45,10 +45,12 @@ pub use reject::{Fault, Part, Reject};
 pub use scheme::{Scheme, Tolerance, UnixSeconds, UnknownScheme};
 pub use sign::{Message, SigningKey, sign};
 
+use std::fmt;
+
 use keys::Material;
 
 /// One HTTP request as the verifier needs it. Borrowed: nothing is copied.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Request<'r> {
     /// Every header as received, repeated ones included; names in any case.
     pub headers: &'r [(&'r str, &'r [u8])],
@@ -56,6 +58,17 @@ pub struct Request<'r> {
     pub body: &'r [u8],
     /// The secret path segment of the URL, for [`Scheme::UrlToken`].
     pub token: Option<&'r str>,
+}
+
+/// Sizes only: headers and token may be the very secret, and bodies are private.
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("headers", &self.headers.len())
+            .field("body_bytes", &self.body.len())
+            .field("token", &self.token.is_some())
+            .finish()
+    }
 }
 
 /// What a valid signature vouches for.

@@ -23,7 +23,7 @@ const REFUSED: u8 = 1;
 const WRONG_USAGE: u8 = 2;
 
 /// Work on webhook signatures.
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum SignatureCommand {
     Check(SignatureCheck),
 }
@@ -42,7 +42,7 @@ impl SignatureCommand {
 /// Prints `accept`, or `reject: REASON` followed by what to look at. The whole request is judged:
 /// signature, then freshness, then whether the body is UTF-8 and JSON.
 /// Exit status: 0 accepted, 1 refused, 2 wrong usage.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(crate) struct SignatureCheck {
     /// How the sender signs: standard-webhooks-v1, standard-webhooks-v1a, svix-v1, openai,
     /// replicate, stripe, fal-ed25519, elevenlabs-v0, static-header or url-token.
@@ -83,7 +83,7 @@ pub(crate) struct SignatureCheck {
     body: PathBuf,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Header {
     name: String,
     value: String,

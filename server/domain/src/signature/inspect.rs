@@ -9,7 +9,8 @@ use super::{Keys, Reject, Request, Scheme, Tolerance, UnixSeconds, Verified, ver
 pub struct Inspected<'r> {
     /// What the signature vouches for.
     pub verified: Verified<'r>,
-    /// The body, parsed.
+    /// The body, parsed. For ids and states: a number with a fraction may have been rounded on its
+    /// way through a float, so quantities are read from the text of the body.
     pub json: Value,
 }
 
@@ -57,8 +58,10 @@ pub fn parse_json(body: &[u8]) -> Result<Value, Reject> {
 /// Whether a content coding other than `identity` is declared, however often.
 fn is_encoded(request: &Request<'_>) -> bool {
     request.headers.iter().any(|(name, value)| {
+        let value = value.trim_ascii();
         name.eq_ignore_ascii_case("content-encoding")
-            && !value.trim_ascii().eq_ignore_ascii_case(b"identity")
+            && !value.is_empty()
+            && !value.eq_ignore_ascii_case(b"identity")
     })
 }
 

@@ -28,9 +28,13 @@ pub(super) fn usable_keys(json: &str) -> Result<Vec<VerifyingKey>, KeyError> {
 
 fn usable(key: &Value) -> Option<VerifyingKey> {
     let member = |name: &str| key.get(name).and_then(Value::as_str);
-    // A key set aside for encryption must not vouch for a signature (RFC 7517 §4.2).
-    let for_signing = member("use").is_none_or(|purpose| purpose == "sig");
-    if member("kty")? != "OKP" || member("crv")? != "Ed25519" || !for_signing {
+    // A key set aside for something else must not vouch for a signature (RFC 7517 §4.2, §4.3).
+    let may_sign = member("use").is_none_or(|purpose| purpose == "sig");
+    let may_verify = key
+        .get("key_ops")
+        .and_then(Value::as_array)
+        .is_none_or(|operations| operations.iter().any(|operation| operation == "verify"));
+    if member("kty")? != "OKP" || member("crv")? != "Ed25519" || !may_sign || !may_verify {
         return None;
     }
     let bytes = URL_SAFE_NO_PAD
