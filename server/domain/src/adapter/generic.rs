@@ -1,0 +1,332 @@
+//! Our own job event, for gateways and providers that can be told what to send.
+//!
+//! ```json
+//! {
+//!   "id": "evt_81f2",
+//!   "type": "job.succeeded",
+//!   "occurred_at": "2026-09-21T14:13:03.911Z",
+//!   "data": {
+//!     "job_id": "job_0190c5c2a3b47c1e8f00d2a1b3c4d5e6",
+//!     "provider_reference": "task-77",
+//!     "model": "img-large-2",
+//!     "usage": {"images": "2", "gpu_seconds": "12.40"}
+//!   }
+//! }
+//! ```
+//!
+//! | member | |
+//! |---|---|
+//! | `id` | Event id; needed only when the request has no `webhook-id` header. A retry repeats it. |
+//! | `type` | `job.started`, `job.succeeded`, `job.partially_completed`, `job.failed`, `job.cancelled`, `job.usage_corrected`. Others are stored and ignored. |
+//! | `occurred_at` | RFC 3339, when it happened (not when it was sent). |
+//! | `data.job_id`, `data.provider_reference` | At least one names the job. The job may also be given in the URL as `?job=job_…`. |
+//! | `data.model` | Optional; when given it must be the job's. |
+//! | `data.usage` | Quantity by meter, each a decimal **string**; needed for success, partial completion and correction. |
+//! | `data.revision` | Of the usage: 1 when absent; a correction names 2 or higher. |
+//! | `data.error` | Words shown to people for failure and cancellation. |
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{Envelope, EnvelopeError, Incoming, Quantities, Reading, Unfit, event_key, hash_of, hint};
+use crate::{
+    canonical::Hash,
+    event::RejectReason,
+    fact::{Address, Fact, Verdict},
+    id::JobId,
+    usage::{Usage, Validated},
+};
+
+pub(super) const SCHEMA: &str = "generic/1";
+
+pub(super) const COVERS: &[&str] = &[
+    "type",
+    "occurred_at",
+    "data.job_id",
+    "data.provider_reference",
+    "data.model",
+    "data.revision",
+    "data.usage",
+];
+
+/// The body, without looking into `data`: its shape depends on the type.
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    occurred_at: Option<String>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+struct Data<'a> {
+    job_id: Option<String>,
+    provider_reference: Option<String>,
+    model: Option<String>,
+    revision: Option<i32>,
+    #[serde(borrow)]
+    usage: Option<Quantities<'a>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// What the hash covers; strings only.
+#[derive(Serialize)]
+struct Canonical<'a> {
+    schema: &'static str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    occurred_at: Option<String>,
+    job_id: Option<&'a str>,
+    provider_reference: Option<&'a str>,
+    model: Option<&'a str>,
+    revision: String,
+    usage: Option<BTreeMap<&'a str, String>>,
+}
+
+/// The types we use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Started,
+    Succeeded,
+    PartiallyCompleted,
+    Failed,
+    Cancelled,
+    UsageCorrected,
+}
+
+impl Kind {
+    fn read(word: &str) -> Option<Self> {
+        Some(match word {
+            "job.started" => Self::Started,
+            "job.succeeded" => Self::Succeeded,
+            "job.partially_completed" => Self::PartiallyCompleted,
+            "job.failed" => Self::Failed,
+            "job.cancelled" => Self::Cancelled,
+            "job.usage_corrected" => Self::UsageCorrected,
+            _ => return None,
+        })
+    }
+}
+
+/// A body of the documented shape.
+struct Event<'a> {
+    body_id: Option<String>,
+    word: String,
+    kind: Option<Kind>,
+    occurred_at: Option<String>,
+    data: Data<'a>,
+}
+
+/// Reads the shape, not the sense. `data` of a type we do not use may be anything.
+fn read(body: &str) -> Result<Event<'_>, Unfit> {
+    let Body { id, kind, occurred_at, data } = serde_json::from_str(body).map_err(|_| Unfit)?;
+    let word = super::name(&kind).ok_or(Unfit)?.to_owned();
+    let kind = Kind::read(&word);
+    let data: Data<'_> = match (kind, data) {
+        (Some(_), Some(data)) => serde_json::from_str(data.get()).map_err(|_| Unfit)?,
+        (Some(_), None) => return Err(Unfit),
+        (None, _) => Data::default(),
+    };
+    let names = [&data.job_id, &data.provider_reference, &data.model];
+    if names.into_iter().flatten().any(|text| super::name(text).is_none()) {
+        return Err(Unfit);
+    }
+    let body_id = id.and_then(super::text_of).map(Cow::into_owned);
+    Ok(Event { body_id, word, kind, occurred_at, data })
+}
+
+impl Event<'_> {
+    fn hash(&self, body: &str) -> Hash {
+        let time = |text: &String| super::time(text).map_or_else(|| text.clone(), |time| time.to_rfc3339());
+        let canonical = Canonical {
+            schema: SCHEMA,
+            kind: &self.word,
+            occurred_at: self.occurred_at.as_ref().map(time),
+            job_id: self.data.job_id.as_deref(),
+            provider_reference: self.data.provider_reference.as_deref(),
+            model: self.data.model.as_deref(),
+            revision: self.data.revision.unwrap_or(1).to_string(),
+            usage: self.data.usage.as_ref().map(canonical_usage),
+        };
+        hash_of(&canonical, body)
+    }
+}
+
+fn canonical_usage<'a>(usage: &'a Quantities<'_>) -> BTreeMap<&'a str, String> {
+    usage.0.iter().map(|(meter, raw)| (meter.as_str(), canonical_quantity(meter, raw))).collect()
+}
+
+/// The same quantity reads the same however it is written; what is no quantity stays apart from
+/// everything that is one.
+fn canonical_quantity(meter: &str, raw: &RawValue) -> String {
+    let Some(text) = super::text_of(raw) else { return not_text(raw) };
+    let usage = Usage::<Validated>::parse([(meter, &*text)]).ok();
+    let written = usage.as_ref().and_then(|usage| usage.iter().next().map(|(_, quantity)| quantity.to_string()));
+    written.unwrap_or_else(|| format!("text {text}"))
+}
+
+/// A number by its own digits, anything else by the hash of its canonical form.
+fn not_text(raw: &RawValue) -> String {
+    if raw.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+        return format!("number {}", raw.get());
+    }
+    let value = serde_json::from_str::<serde_json::Value>(raw.get()).ok();
+    format!("json {}", value.map_or_else(|| Hash::of_bytes(raw.get().as_bytes()), |value| hash_of(&value, raw.get())))
+}
+
+pub(super) fn envelope(incoming: &Incoming<'_>) -> Result<Envelope, EnvelopeError> {
+    let Ok(event) = read(incoming.body) else {
+        return super::unreadable(incoming, body_id(incoming.body).as_deref());
+    };
+    Ok(Envelope {
+        event_key: event_key(incoming, event.body_id.as_deref())?,
+        hash: event.hash(incoming.body),
+        kind: event.word,
+        job_hint: event.data.job_id.as_deref().and_then(|text| text.parse().ok()).or_else(|| hint(incoming)),
+        provider_reference: event.data.provider_reference,
+        occurred_at: event.occurred_at.as_deref().and_then(super::time),
+    })
+}
+
+/// The id alone, from a body that is otherwise not of the documented shape.
+fn body_id(body: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Id {
+        id: String,
+    }
+    serde_json::from_str::<Id>(body).ok().map(|body| body.id)
+}
+
+pub(super) fn fact(body: &str) -> Result<Reading, RejectReason> {
+    let event = read(body).map_err(|Unfit| RejectReason::Unreadable)?;
+    let hash = event.hash(body);
+    let Some(kind) = event.kind else { return Ok(Reading::Unused(event.word)) };
+    let occurred_at = event.occurred_at.as_deref().and_then(super::time).ok_or(RejectReason::Unreadable)?;
+    let about = Address {
+        job: event.data.job_id.as_deref().map(str::parse::<JobId>).transpose().map_err(|_| RejectReason::Unreadable)?,
+        provider_reference: event.data.provider_reference.clone(),
+        model: event.data.model.clone(),
+    };
+    let verdict = verdict(kind, &event.data)?;
+    Ok(Reading::Fact { about, fact: Fact { verdict, occurred_at, hash } })
+}
+
+fn verdict(kind: Kind, data: &Data<'_>) -> Result<Verdict, RejectReason> {
+    let first_revision = if kind == Kind::UsageCorrected { 2 } else { 1 };
+    Ok(match kind {
+        Kind::Started => Verdict::Running,
+        Kind::Failed => Verdict::Failed { reason: super::reason(data.error, "the provider reported a failure") },
+        Kind::Cancelled => Verdict::Cancelled { reason: super::reason(data.error, "the provider stopped it") },
+        Kind::Succeeded | Kind::PartiallyCompleted | Kind::UsageCorrected => Verdict::Succeeded {
+            usage: usage(data)?,
+            partial: kind == Kind::PartiallyCompleted,
+            // A correction without its number cannot be ordered among others.
+            revision: match (data.revision, kind) {
+                (Some(revision), _) if revision >= first_revision => revision,
+                (None, Kind::Succeeded | Kind::PartiallyCompleted) => 1,
+                _ => return Err(RejectReason::UsageInvalid),
+            },
+        },
+    })
+}
+
+/// Quantities are strings: a JSON number may have lost digits before it reached us.
+fn usage(data: &Data<'_>) -> Result<Usage<Validated>, RejectReason> {
+    let quantities = data.usage.as_ref().ok_or(RejectReason::UsageInvalid)?;
+    let texts: Option<Vec<_>> =
+        quantities.0.iter().map(|(meter, raw)| Some((meter.as_str(), super::text_of(raw)?))).collect();
+    let texts = texts.ok_or(RejectReason::UsageInvalid)?;
+    Usage::parse(texts.iter().map(|(meter, text)| (*meter, &**text))).map_err(|_| RejectReason::UsageInvalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::{Adapter, tests::incoming};
+
+    const SUCCESS: &str = r#"{"id":"evt_1","type":"job.succeeded","occurred_at":"2026-09-21T14:13:03.911Z",
+        "data":{"job_id":"job_0190c5c2a3b47c1e8f00d2a1b3c4d5e6","provider_reference":"task-77","model":"img",
+        "usage":{"images":"2","gpu_seconds":"12.40"}}}"#;
+
+    fn read_fact(body: &str) -> Result<(Address, Fact), RejectReason> {
+        match Adapter::Generic.fact(body.as_bytes())? {
+            Reading::Fact { about, fact } => Ok((about, fact)),
+            Reading::Unused(kind) => panic!("unused {kind}"),
+        }
+    }
+
+    #[test]
+    fn a_success_is_read_whole() {
+        let envelope = Adapter::Generic.envelope(&incoming(SUCCESS)).unwrap();
+        assert_eq!((&*envelope.event_key, &*envelope.kind), ("msg_1", "job.succeeded"));
+        assert_eq!(envelope.provider_reference.as_deref(), Some("task-77"));
+        let (about, fact) = read_fact(SUCCESS).unwrap();
+        assert_eq!(about.job, envelope.job_hint);
+        assert_eq!(about.model.as_deref(), Some("img"));
+        assert_eq!(fact.hash, envelope.hash);
+        assert_eq!(Some(fact.occurred_at), envelope.occurred_at);
+        let usage = Usage::parse([("images", "2"), ("gpu_seconds", "12.4")]).unwrap();
+        assert_eq!(fact.verdict, Verdict::Succeeded { usage, partial: false, revision: 1 });
+    }
+
+    #[test]
+    fn the_body_id_serves_where_no_header_does() {
+        let anonymous = Incoming { delivery_id: None, ..incoming(SUCCESS) };
+        assert_eq!(Adapter::Generic.envelope(&anonymous).unwrap().event_key, "evt_1");
+        let numbered = SUCCESS.replace(r#""evt_1""#, "7");
+        let anonymous = Incoming { delivery_id: None, ..incoming(&numbered) };
+        assert_eq!(Adapter::Generic.envelope(&anonymous), Err(EnvelopeError::NoEventKey));
+        assert_eq!(Adapter::Generic.envelope(&incoming(&numbered)).unwrap().event_key, "msg_1");
+    }
+
+    #[test]
+    fn every_type_has_its_verdict() {
+        let with = |word: &str| read_fact(&SUCCESS.replace("job.succeeded", word)).map(|(_, fact)| fact.verdict);
+        assert_eq!(with("job.started"), Ok(Verdict::Running));
+        assert!(matches!(with("job.partially_completed"), Ok(Verdict::Succeeded { partial: true, .. })));
+        assert!(matches!(with("job.failed"), Ok(Verdict::Failed { .. })));
+        assert!(matches!(with("job.cancelled"), Ok(Verdict::Cancelled { .. })));
+        assert_eq!(with("job.usage_corrected"), Err(RejectReason::UsageInvalid));
+        let corrected = SUCCESS.replace("job.succeeded", "job.usage_corrected").replace(r#""usage":"#, r#""revision":3,"usage":"#);
+        assert!(matches!(read_fact(&corrected).unwrap().1.verdict, Verdict::Succeeded { revision: 3, .. }));
+        let unused = Adapter::Generic.fact(br#"{"type":"model.retired","data":[1]}"#);
+        assert_eq!(unused, Ok(Reading::Unused("model.retired".into())));
+    }
+
+    #[test]
+    fn quantities_are_strings_and_nothing_else() {
+        for bad in ["2", "2.5", "-0", "true", "null", "[]", "{}", r#""two""#, r#""-1""#, r#""1e999""#, r#""""#] {
+            let body = SUCCESS.replace(r#""2""#, bad);
+            assert_eq!(read_fact(&body).err(), Some(RejectReason::UsageInvalid), "{bad}");
+            let hash = |body: &str| Adapter::Generic.envelope(&incoming(body)).unwrap().hash;
+            assert_ne!(hash(&body), hash(SUCCESS), "{bad}: not taken for the good one");
+        }
+        for usage in ["{}", "null"] {
+            let body = SUCCESS.replace(r#"{"images":"2","gpu_seconds":"12.40"}"#, usage);
+            assert_eq!(read_fact(&body).err(), Some(RejectReason::UsageInvalid));
+        }
+    }
+
+    #[test]
+    fn what_is_repeated_or_malformed_is_unreadable() {
+        for (from, to) in [
+            (r#""images":"2""#, r#""images":"2","images":"3""#),
+            (r#""usage""#, r#""model":"b","usage""#),
+            ("job_0190", "0190"),
+            ("task-77", "task\\u000077"),
+            ("2026-09-21T14:13:03.911Z", "yesterday"),
+            (r#""occurred_at""#, r#""happened_at""#),
+        ] {
+            let body = SUCCESS.replace(from, to);
+            assert_ne!(body, SUCCESS);
+            assert_eq!(read_fact(&body).err(), Some(RejectReason::Unreadable), "{to}");
+            assert_eq!(Adapter::Generic.envelope(&incoming(&body)).unwrap().event_key, "msg_1", "{to}");
+        }
+    }
+}
