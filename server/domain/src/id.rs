@@ -31,6 +31,12 @@ macro_rules! id {
             }
         }
 
+        impl From<$name> for Uuid {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
         impl FromStr for $name {
             type Err = IdError;
 

@@ -22,7 +22,7 @@ impl Lot {
     }
 
     /// Soonest expiry first; credit that never expires last; the older lot of two that tie.
-    fn burn_order(&self) -> (bool, Option<DateTime<Utc>>, LotId) {
+    pub fn burn_order(&self) -> (bool, Option<DateTime<Utc>>, LotId) {
         (self.expires_at.is_none(), self.expires_at, self.id)
     }
 }

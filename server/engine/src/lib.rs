@@ -8,6 +8,7 @@ pub mod clock;
 pub mod database;
 pub mod error;
 pub mod ids;
+pub mod ledger;
 
 use std::sync::Arc;
 
@@ -29,7 +30,11 @@ pub struct Engine {
 impl Engine {
     /// An engine over a pool whose connections already act as the application's role.
     pub fn new(pool: PgPool, clock: Clock) -> Self {
-        Self { pool, clock, ids: Arc::new(Ids::default()) }
+        Self {
+            pool,
+            clock,
+            ids: Arc::new(Ids::default()),
+        }
     }
 
     /// The pool.

@@ -1,0 +1,195 @@
+//! The bench: a fresh database with an engine that acts as the application's role, a clock that stands
+//! still, and builders for what stories start from.
+
+use chrono::{DateTime, Utc};
+use domain::{
+    id::{LotId, TenantId, WalletId},
+    money::{Amount, Currency},
+    settlement::{Effect, Entry, EntryType, Phase, SettlementKey, Subject},
+};
+use engine::{
+    Engine,
+    clock::Clock,
+    ledger::{self, Posting},
+};
+use serde_json::json;
+use sqlx::PgPool;
+
+/// One installation under test.
+pub struct Bench {
+    /// Acts as the owner of the schema: for setting up and for looking behind the curtain.
+    pub owner: PgPool,
+    /// The engine, acting as the application's role.
+    pub engine: Engine,
+    /// The tenant most stories need.
+    pub tenant: TenantId,
+    /// Its wallet, in USD and live.
+    pub wallet: WalletId,
+}
+
+/// An amount of US dollars.
+pub fn usd(text: &str) -> Amount {
+    Amount::exact(text.parse().unwrap(), currency()).unwrap()
+}
+
+/// US dollars.
+pub fn currency() -> Currency {
+    "USD".parse().unwrap()
+}
+
+/// When every story starts.
+pub fn start() -> DateTime<Utc> {
+    "2026-11-30T12:00:00Z".parse().unwrap()
+}
+
+impl Bench {
+    /// A tenant with an empty wallet.
+    pub async fn new(owner: PgPool) -> Self {
+        let pool = engine::database::connect(&owner.connect_options(), 8)
+            .await
+            .unwrap();
+        let engine = Engine::new(pool, Clock::manual(start()));
+        let tenant = TenantId(engine.mint());
+        sqlx::query("INSERT INTO tenants (tenant_id, name, created_at) VALUES ($1, 'Acme', $2)")
+            .bind(tenant.0)
+            .bind(start())
+            .execute(engine.pool())
+            .await
+            .unwrap();
+        let wallet = WalletId(engine.mint());
+        let bench = Self {
+            owner,
+            engine,
+            tenant,
+            wallet,
+        };
+        bench.open_wallet(wallet, true).await;
+        bench
+    }
+
+    /// Opens a wallet in USD.
+    pub async fn open_wallet(&self, wallet: WalletId, livemode: bool) {
+        let mut tx = self.engine.pool().begin().await.unwrap();
+        sqlx::query(
+            "INSERT INTO wallets (tenant_id, wallet_id, name, currency, livemode, created_at)
+             VALUES ($1, $2, 'Main', 'USD', $3, $4)",
+        )
+        .bind(self.tenant.0)
+        .bind(wallet.0)
+        .bind(livemode)
+        .bind(start())
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+        ledger::open_accounts(
+            &mut tx,
+            &self.engine,
+            (self.tenant, wallet),
+            currency(),
+            livemode,
+        )
+        .await
+        .unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// Adds a lot of credit to the wallet.
+    pub async fn grant(&self, amount: &str, expires_at: Option<DateTime<Utc>>) -> LotId {
+        self.grant_to(self.wallet, amount, expires_at).await
+    }
+
+    /// Adds a lot of credit to a wallet.
+    pub async fn grant_to(
+        &self,
+        wallet: WalletId,
+        amount: &str,
+        expires_at: Option<DateTime<Utc>>,
+    ) -> LotId {
+        let mut tx = self.engine.pool().begin().await.unwrap();
+        let locked = ledger::lock(&mut tx, &[(self.tenant, wallet)], &[])
+            .await
+            .unwrap();
+        let lot = LotId(self.engine.mint());
+        let livemode = locked.get(self.tenant, wallet).unwrap().livemode;
+        sqlx::query(
+            "INSERT INTO lots (tenant_id, lot_id, wallet_id, currency, livemode, amount, remaining, note, granted_at, expires_at)
+             VALUES ($1, $2, $3, 'USD', $4, $5, $5, 'test', $6, $7)",
+        )
+        .bind(self.tenant.0)
+        .bind(lot.0)
+        .bind(wallet.0)
+        .bind(livemode)
+        .bind(usd(amount).value())
+        .bind(start())
+        .bind(expires_at)
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+        let key = SettlementKey {
+            tenant: self.tenant,
+            subject: Subject::Lot(lot),
+            phase: Phase::Grant,
+            version: 1,
+        };
+        let posting = Posting {
+            key,
+            wallet,
+            effect: grant_effect(amount),
+            event: None,
+        };
+        ledger::post(&mut tx, &self.engine, locked, &[posting], self.now())
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        lot
+    }
+
+    /// The bench's instant.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.engine.clock().now()
+    }
+
+    /// Balances of all accounts that are not zero, one a line, platform accounts by their kind.
+    pub async fn balances(&self) -> String {
+        let rows: Vec<(String, String)> = sqlx::query_as(
+            "SELECT a.kind || CASE WHEN a.livemode THEN '' ELSE ' (test)' END, trim_scale(sum(b.balance))::text
+             FROM balances b JOIN accounts a USING (tenant_id, account_id)
+             GROUP BY a.kind, a.livemode HAVING sum(b.balance) <> 0 ORDER BY 1",
+        )
+        .fetch_all(&self.owner)
+        .await
+        .unwrap();
+        rows.into_iter()
+            .map(|(kind, balance)| format!("{kind} {balance}\n"))
+            .collect()
+    }
+
+    /// What remains of a lot.
+    pub async fn remaining(&self, lot: LotId) -> String {
+        sqlx::query_scalar("SELECT trim_scale(remaining)::text FROM lots WHERE lot_id = $1")
+            .bind(lot.0)
+            .fetch_one(&self.owner)
+            .await
+            .unwrap()
+    }
+
+    /// One connection in a transaction of its own.
+    pub async fn begin(&self) -> sqlx::Transaction<'static, sqlx::Postgres> {
+        self.engine.pool().begin().await.unwrap()
+    }
+}
+
+fn grant_effect(amount: &str) -> Effect {
+    let amount = usd(amount);
+    let entries = vec![Entry {
+        entry_type: EntryType::Grant,
+        amount,
+    }];
+    Effect {
+        phase: Phase::Grant,
+        version: 1,
+        amount,
+        entries,
+        snapshot: json!({ "note": "test" }),
+    }
+}

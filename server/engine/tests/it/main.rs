@@ -1,0 +1,4 @@
+//! Engine features, each on a database of its own.
+
+mod bench;
+mod ledger;
