@@ -1,1 +1,22 @@
 //! The console.
+//!
+//! Pages are server components: they read the engine, render whole HTML and exist only with the
+//! feature `ssr`. What runs in the browser is the [`islands`], and nothing else: every page and
+//! every action works while they are blocked.
+
+// One `cfg` a module keeps everything but the islands out of the browser.
+pub mod islands;
+#[cfg(feature = "ssr")]
+mod routes;
+#[cfg(feature = "ssr")]
+pub mod shell;
+#[cfg(feature = "ssr")]
+pub mod ui;
+
+#[cfg(feature = "ssr")]
+pub mod sign_in;
+
+#[cfg(feature = "ssr")]
+pub use routes::App;
+#[cfg(feature = "ssr")]
+pub use shell::{FrameData, shell};

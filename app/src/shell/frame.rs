@@ -1,0 +1,138 @@
+//! The frame every page stands in.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+
+use super::bar::Bar;
+use super::rail::Rail;
+use super::{Flash, FrameData};
+use crate::islands::ConsoleIsland;
+use crate::ui::{Glyph, Icon, Tone};
+
+/// A step of the way to this page.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Crumb {
+    /// Its words.
+    pub label: String,
+    /// Its address; the last crumb is this page and has none.
+    pub href: Option<String>,
+}
+
+impl Crumb {
+    /// A page on the way.
+    pub fn link(label: impl Into<String>, href: impl Into<String>) -> Self {
+        Self { label: label.into(), href: Some(href.into()) }
+    }
+
+    /// This page.
+    pub fn here(label: impl Into<String>) -> Self {
+        Self { label: label.into(), href: None }
+    }
+}
+
+/// A page of the console: rail, bar, the way here, what just happened, then the page.
+///
+/// The page's children begin with a [`crate::ui::PageHead`] or [`crate::ui::ObjectHead`], which
+/// holds the one `<h1>`.
+#[component]
+pub fn Frame(
+    /// The document's title, before "· Quittance".
+    #[prop(into)]
+    title: String,
+    /// The way here; a page of the rail needs none.
+    #[prop(optional)]
+    crumbs: Vec<Crumb>,
+    /// The page.
+    children: Children,
+) -> impl IntoView {
+    let frame = FrameData::current();
+    let zone = frame.zone.label.clone();
+    view! {
+        <Title text=format!("{title} · Quittance")/>
+        <a class="skip" href="#main">"Skip to content"</a>
+        <div class="band"></div>
+        <div class="frame">
+            <Rail frame=frame.clone()/>
+            <Bar frame=frame.clone()/>
+            <main id="main" tabindex="-1">
+                <Crumbs crumbs/>
+                {frame.flash.map(|flash| view! { <FlashBar flash/> })}
+                {children()}
+            </main>
+            <Foot zone/>
+        </div>
+        <ConsoleIsland/>
+    }
+}
+
+/// A page without rail and bar: sign-in, and errors before it.
+#[component]
+pub fn PlainFrame(
+    /// The document's title, before "· Quittance".
+    #[prop(into)]
+    title: String,
+    /// The page, its `<h1>` included.
+    children: Children,
+) -> impl IntoView {
+    let frame = FrameData::current();
+    view! {
+        <Title text=format!("{title} · Quittance")/>
+        <div class="band"></div>
+        <div class="plain">
+            <main id="main">
+                <Brand/>
+                {frame.flash.map(|flash| view! { <FlashBar flash/> })}
+                {children()}
+            </main>
+            <Foot zone=frame.zone.label/>
+        </div>
+    }
+}
+
+/// The mark and the name, leading home.
+#[component]
+pub(super) fn Brand() -> impl IntoView {
+    view! {
+        <a class="brand" href="/">
+            <Icon glyph=Glyph::Mark/>
+            <span class="label">"Quittance"</span>
+        </a>
+    }
+}
+
+#[component]
+fn Crumbs(crumbs: Vec<Crumb>) -> impl IntoView {
+    (!crumbs.is_empty()).then(|| {
+        let items = crumbs.into_iter().map(|crumb| match crumb.href {
+            Some(href) => view! { <li><a href=href>{crumb.label}</a></li> }.into_any(),
+            None => view! { <li aria-current="page">{crumb.label}</li> }.into_any(),
+        });
+        view! { <nav class="crumbs" aria-label="Breadcrumb"><ol>{items.collect_view()}</ol></nav> }
+    })
+}
+
+#[component]
+fn FlashBar(flash: Flash) -> impl IntoView {
+    let role = if flash.tone == Tone::Stop { "alert" } else { "status" };
+    view! {
+        <div class="flash" data-tone=flash.tone.as_str() role=role>
+            <Icon glyph=flash.tone.glyph()/>
+            <div>
+                <p>{flash.text}</p>
+                {flash.detail.map(|detail| view! { <p>{detail}</p> })}
+            </div>
+        </div>
+    }
+}
+
+/// The same links in the same place on every page.
+#[component]
+fn Foot(zone: String) -> impl IntoView {
+    view! {
+        <footer class="foot">
+            <span>"Times are in "{zone}</span>
+            <a href="/v1/docs">"API reference"</a>
+            <span>"Quittance "{env!("CARGO_PKG_VERSION")}</span>
+        </footer>
+    }
+}
