@@ -2,20 +2,35 @@
 
 mod signature;
 
-use std::process::ExitCode;
+use std::{error::Error, future::Future, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
+use crate::{
+    config::{DataArgs, LogFormat, ServeArgs},
+    database::Database,
+    serve::Server,
+    telemetry,
+};
+
+/// Worker threads at least: pages are rendered on them while they wait for one another.
+const MIN_THREADS: usize = 4;
+
 /// The system of record between asynchronous AI work and money.
+// No `Debug`: arguments hold secrets.
 #[derive(Parser)]
 #[command(name = "quittance", version, about)]
-pub(crate) struct Cli {
+pub struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
+    /// Serve webhooks, the API and the console, and settle what comes in.
+    Serve(ServeArgs),
+    /// Bring the database's schema up to date.
+    Migrate(DataArgs),
     /// Work on webhook signatures.
     #[command(subcommand)]
     Signature(signature::SignatureCommand),
@@ -23,9 +38,62 @@ enum Command {
 
 impl Cli {
     /// Runs the command and returns the process's exit status.
-    pub(crate) fn run(self) -> ExitCode {
+    pub fn run(self) -> ExitCode {
         match self.command {
+            Command::Serve(args) => block_on(args.log_format, serve(args)),
+            Command::Migrate(data) => block_on(LogFormat::Pretty, migrate(data)),
             Command::Signature(command) => command.run(),
         }
+    }
+}
+
+/// What a command ends with; the text and its causes are printed.
+type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
+
+async fn serve(args: ServeArgs) -> Outcome {
+    println!("{args}");
+    let server = Server::start(&args).await?;
+    println!("serving      http://{}", server.address());
+    Ok(server.run().await?)
+}
+
+async fn migrate(data: DataArgs) -> Outcome {
+    let database = Database::open(&data).await?;
+    database.migrate().await?;
+    database.close().await?;
+    println!("the schema is up to date");
+    Ok(())
+}
+
+/// Runs a command to its end on a runtime of its own.
+fn block_on(format: LogFormat, command: impl Future<Output = Outcome>) -> ExitCode {
+    telemetry::init_logs(format);
+    let threads = std::thread::available_parallelism()
+        .map_or(MIN_THREADS, usize::from)
+        .max(MIN_THREADS);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build();
+    let outcome = match runtime {
+        Ok(runtime) => runtime.block_on(command),
+        Err(error) => Err(error.into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&*error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints an error and everything that led to it.
+fn complain(error: &dyn Error) {
+    eprintln!("error: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        eprintln!("  because: {error}");
+        cause = error.source();
     }
 }

@@ -1,11 +1,9 @@
 //! The `quittance` program.
 
-mod cli;
-
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    cli::Cli::parse().run()
+    server::cli::Cli::parse().run()
 }

@@ -28,17 +28,21 @@ impl Clock {
 
     /// A clock that stands still until it is moved; clones move together.
     pub fn manual(start: DateTime<Utc>) -> Self {
-        Self(Kind::Manual(Arc::new(AtomicI64::new(start.timestamp_micros()))))
+        Self(Kind::Manual(Arc::new(AtomicI64::new(
+            start.timestamp_micros(),
+        ))))
     }
 
     /// Now.
-    #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the machine's clock"
+    )]
     pub fn now(&self) -> DateTime<Utc> {
         match &self.0 {
             Kind::System => Utc::now().trunc_subsecs(6),
-            Kind::Manual(micros) => {
-                DateTime::from_timestamp_micros(micros.load(Ordering::SeqCst)).unwrap_or(DateTime::UNIX_EPOCH)
-            }
+            Kind::Manual(micros) => DateTime::from_timestamp_micros(micros.load(Ordering::SeqCst))
+                .unwrap_or(DateTime::UNIX_EPOCH),
         }
     }
 

@@ -26,7 +26,11 @@ impl StoreError {
         column: &'static str,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        Self::Inconsistent { table, column, source: source.into() }
+        Self::Inconsistent {
+            table,
+            column,
+            source: source.into(),
+        }
     }
 
     /// Name of the constraint the database refused for, if that is why.
@@ -42,10 +46,15 @@ impl StoreError {
         match self {
             Self::Database(sqlx::Error::Database(error)) => {
                 // 57P01..03: the server was shut down or crashed; 08xxx: connection exceptions.
-                error.code().is_some_and(|code| code.starts_with("57P") || code.starts_with("08"))
+                error
+                    .code()
+                    .is_some_and(|code| code.starts_with("57P") || code.starts_with("08"))
             }
             Self::Database(
-                sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed,
+                sqlx::Error::Io(_)
+                | sqlx::Error::Tls(_)
+                | sqlx::Error::Protocol(_)
+                | sqlx::Error::WorkerCrashed,
             ) => true,
             Self::Database(_) | Self::Inconsistent { .. } => false,
         }

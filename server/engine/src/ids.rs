@@ -23,9 +23,16 @@ impl std::fmt::Debug for Ids {
 impl Ids {
     /// The next id at this instant.
     pub fn mint(&self, now: DateTime<Utc>) -> Uuid {
-        let context = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let context = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let seconds = u64::try_from(now.timestamp()).unwrap_or(0);
-        Uuid::new_v7(Timestamp::from_unix(&*context, seconds, now.timestamp_subsec_nanos()))
+        Uuid::new_v7(Timestamp::from_unix(
+            &*context,
+            seconds,
+            now.timestamp_subsec_nanos(),
+        ))
     }
 }
 

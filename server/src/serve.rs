@@ -1,0 +1,170 @@
+//! The server: assembled from settings, run until told to stop, stopped in order.
+//!
+//! Order of stopping: no new connections; open requests finish (bounded by the grace period); the
+//! background tasks finish the batch they are in; a private PostgreSQL is shut down last.
+
+use std::{io, net::SocketAddr, time::Duration};
+
+use axum::Router;
+use engine::Engine;
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    config::{Role, ServeArgs},
+    database::{Database, DatabaseError},
+    http, telemetry,
+};
+
+/// Why the server cannot run, or stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// No database.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {0}: is another server running there? Choose another with --listen")]
+    Listen(SocketAddr, #[source] io::Error),
+    /// Signals cannot be awaited, or connections not be accepted.
+    #[error("the operating system refused")]
+    System(#[from] io::Error),
+    /// A part of the server ended on its own.
+    #[error("a part of the server ended unexpectedly")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    engine: Engine,
+    stop: CancellationToken,
+    tasks: JoinSet<Result<(), ServeError>>,
+    grace: Duration,
+    database: Database,
+}
+
+/// What the routes and tasks of every role are made of.
+struct Parts<'a> {
+    args: &'a ServeArgs,
+    engine: &'a Engine,
+    stop: &'a CancellationToken,
+}
+
+impl Server {
+    /// Opens and migrates the database, and starts the roles.
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    pub async fn start(args: &ServeArgs) -> Result<Self, ServeError> {
+        let metrics = telemetry::metrics();
+        let database = Database::open(&args.data).await?;
+        database.migrate().await?;
+        let engine = database.engine(args.max_connections).await?;
+        let listener = TcpListener::bind(args.listen)
+            .await
+            .map_err(|error| ServeError::Listen(args.listen, error))?;
+        let address = listener.local_addr()?;
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+
+        let parts = Parts {
+            args,
+            engine: &engine,
+            stop: &stop,
+        };
+        let mut routes = Router::new()
+            .merge(http::ops::routes(engine.clone(), metrics))
+            .merge(http::problem::routes());
+        routes = parts.roles(routes, &mut tasks);
+
+        let service = http::layered(routes).into_make_service_with_connect_info::<SocketAddr>();
+        let stopped = stop.clone().cancelled_owned();
+        tasks.spawn(async move {
+            Ok(axum::serve(listener, service)
+                .with_graceful_shutdown(stopped)
+                .await?)
+        });
+        tasks.spawn(upkeep(stop.clone()));
+        let grace = args.grace();
+        Ok(Self {
+            address,
+            engine,
+            stop,
+            tasks,
+            grace,
+            database,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Runs until a signal asks to stop or a part fails; then stops in order.
+    ///
+    /// # Errors
+    /// What the failed part said.
+    pub async fn run(mut self) -> Result<(), ServeError> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let ended = tokio::select! {
+            _ = terminate.recv() => Ok(()),
+            _ = interrupt.recv() => Ok(()),
+            Some(ended) = self.tasks.join_next() => ended.map_err(ServeError::from).flatten(),
+        };
+        tracing::info!("stopping");
+        let stopped = self.stop().await;
+        ended.and(stopped)
+    }
+
+    /// Stops in order.
+    ///
+    /// # Errors
+    /// What a part said while it stopped.
+    pub async fn stop(mut self) -> Result<(), ServeError> {
+        self.stop.cancel();
+        let mut result = Ok(());
+        let drained = async {
+            while let Some(ended) = self.tasks.join_next().await {
+                result = std::mem::replace(&mut result, Ok(()))
+                    .and(ended.map_err(ServeError::from).flatten());
+            }
+        };
+        if tokio::time::timeout(self.grace, drained).await.is_err() {
+            tracing::warn!("the grace period is over; ending what is still open");
+            self.tasks.shutdown().await;
+        }
+        self.engine.pool().close().await;
+        self.database.close().await?;
+        result
+    }
+}
+
+impl Parts<'_> {
+    /// Adds the routes and tasks of the roles this process has.
+    fn roles(&self, routes: Router, _tasks: &mut JoinSet<Result<(), ServeError>>) -> Router {
+        let _ = (self.args.has(Role::Api), self.engine, self.stop);
+        routes
+    }
+}
+
+/// Keeps the metrics' histograms small.
+async fn upkeep(stop: CancellationToken) -> Result<(), ServeError> {
+    let metrics = telemetry::metrics();
+    let mut every = tokio::time::interval(Duration::from_secs(5));
+    while stop.run_until_cancelled(every.tick()).await.is_some() {
+        metrics.run_upkeep();
+    }
+    Ok(())
+}
