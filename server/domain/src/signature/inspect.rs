@@ -71,7 +71,7 @@ fn check_request_id(scheme: Scheme, verified: &Verified<'_>, json: &Value) -> Re
         return Ok(());
     }
     let in_body = json.get("request_id").and_then(Value::as_str);
-    if in_body.is_some() && in_body == verified.delivery_id {
+    if in_body == verified.delivery_id {
         Ok(())
     } else {
         Err(Reject::RequestIdMismatch)

@@ -172,6 +172,12 @@ fn only_openai_takes_a_signature_without_label() {
         with_signature(Scheme::Openai, other),
         Err(Reject::NoSupportedVersion)
     );
+    // Nothing between two spaces is not a signature without label.
+    let spaced = |right: &str| right.replace("v1,", " v1a,");
+    assert_eq!(
+        with_signature(Scheme::Openai, spaced),
+        Err(Reject::NoSupportedVersion)
+    );
 }
 
 #[test]
@@ -346,4 +352,47 @@ fn a_compressed_request_is_refused_as_such() {
     assert_eq!(with(""), Ok(()));
     assert_eq!(with("gzip"), Err(Reject::ContentEncoding));
     assert_eq!(with("identity, gzip"), Err(Reject::ContentEncoding));
+}
+
+/// Which request the body is about must not be left to the reader.
+#[test]
+fn fal_names_the_same_request_in_header_and_body() {
+    let key = SigningKey::from_seed(Scheme::FalEd25519, &[1; 32]).unwrap();
+    let keys = Keys::new(key.public()).unwrap();
+    let read = |body: &[u8]| {
+        let message = Message {
+            id: "req.1",
+            account: "github|1",
+            body,
+            timestamp: NOW,
+        };
+        let headers = sign(&key, &message);
+        let headers: Vec<_> = headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+            .collect();
+        let request = Request {
+            headers: &headers,
+            body,
+            token: None,
+        };
+        let inspected = inspect(&keys, &request, NOW, Tolerance::of(Scheme::FalEd25519))?;
+        assert_eq!(inspected.verified.delivery_id, Some("req.1"));
+        assert_eq!(inspected.verified.account, Some("github|1"));
+        Ok(())
+    };
+    assert_eq!(read(br#"{"request_id": "req.1"}"#), Ok(()));
+    for body in [
+        r#"{"request_id": "req.2"}"#,
+        r#"{"request_id": null}"#,
+        "{}",
+        "[]",
+        "1",
+    ] {
+        assert_eq!(
+            read(body.as_bytes()),
+            Err(Reject::RequestIdMismatch),
+            "{body}"
+        );
+    }
 }

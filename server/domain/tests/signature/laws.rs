@@ -180,3 +180,36 @@ fn a_signature_belongs_to_its_scheme() {
         }
     }
 }
+
+/// Every character of a signature counts, the last as much as the first.
+#[test]
+fn no_character_of_a_signature_can_change() {
+    for scheme in SIGNED {
+        let (signer, key) = sender(scheme, 1);
+        let keys = Keys::new([key]).unwrap();
+        let message = Message {
+            id: "msg_1",
+            account: "a",
+            body: b"{}",
+            timestamp: NOW,
+        };
+        let mut headers = sign(&signer, &message);
+        let last = headers.len() - 1;
+        let right = headers[last].1.clone();
+        for position in 0..right.len() {
+            let other = if right.as_bytes()[position] == b'2' {
+                "3"
+            } else {
+                "2"
+            };
+            headers[last].1.replace_range(position..=position, other);
+            assert!(
+                check(&keys, &headers, b"{}").is_err(),
+                "{scheme} {}",
+                headers[last].1
+            );
+            headers[last].1.clone_from(&right);
+        }
+        assert_eq!(check(&keys, &headers, b"{}"), Ok(()), "{scheme}");
+    }
+}
