@@ -29,7 +29,7 @@ pub use self::{
     batch::Batch,
     funds::{Funds, Locked},
 };
-use crate::{Engine, error::StoreError};
+use crate::{Engine, error::StoreError, worker::expire::ExpiredLot};
 
 /// One settlement to be written.
 #[derive(Clone, PartialEq, Debug)]
@@ -138,4 +138,22 @@ pub async fn open_accounts(
     livemode: bool,
 ) -> Result<(), StoreError> {
     store::open_accounts(conn, engine, (tenant, wallet), currency, livemode).await
+}
+
+/// Wallets that hold credit past its date.
+pub(crate) async fn expiring_wallets(
+    conn: &mut PgConnection,
+    at: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<(TenantId, WalletId)>, StoreError> {
+    store::expiring_wallets(conn, at, limit).await
+}
+
+/// Lots past their date of wallets whose locks are held.
+pub(crate) async fn expired_lots(
+    conn: &mut PgConnection,
+    wallets: &[(TenantId, WalletId)],
+    at: DateTime<Utc>,
+) -> Result<Vec<ExpiredLot>, StoreError> {
+    store::expired_lots(conn, wallets, at).await
 }

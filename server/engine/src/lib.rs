@@ -9,6 +9,8 @@ pub mod database;
 pub mod error;
 pub mod ids;
 pub mod ledger;
+pub mod settlement;
+pub mod worker;
 
 use std::sync::Arc;
 

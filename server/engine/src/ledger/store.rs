@@ -2,6 +2,7 @@
 
 mod accounts;
 mod lock;
+mod lots;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -17,6 +18,7 @@ use uuid::Uuid;
 
 pub(super) use self::accounts::{PlatformAccounts, open_accounts, platform_accounts};
 pub(super) use self::lock::{load_draws, load_lots, lock_balances};
+pub(super) use self::lots::{expired_lots, expiring_wallets};
 use super::{
     Funds, PostError,
     batch::{PlannedDraw, PlannedSettlement, PlannedTransfer, Side, lost},

@@ -1,9 +1,11 @@
 //! The bench: a fresh database with an engine that acts as the application's role, a clock that stands
 //! still, and builders for what stories start from.
 
+mod inbox;
+
 use chrono::{DateTime, Utc};
 use domain::{
-    id::{LotId, TenantId, WalletId},
+    id::{LotId, SourceId, TenantId, WalletId},
     money::{Amount, Currency},
     settlement::{Effect, Entry, EntryType, Phase, SettlementKey, Subject},
 };
@@ -15,6 +17,8 @@ use engine::{
 use serde_json::json;
 use sqlx::PgPool;
 
+pub use inbox::*;
+
 /// One installation under test.
 pub struct Bench {
     /// Acts as the owner of the schema: for setting up and for looking behind the curtain.
@@ -25,6 +29,8 @@ pub struct Bench {
     pub tenant: TenantId,
     /// Its wallet, in USD and live.
     pub wallet: WalletId,
+    /// A live source whose events the generic adapter reads.
+    pub source: SourceId,
 }
 
 /// An amount of US dollars.
@@ -56,14 +62,10 @@ impl Bench {
             .execute(engine.pool())
             .await
             .unwrap();
-        let wallet = WalletId(engine.mint());
-        let bench = Self {
-            owner,
-            engine,
-            tenant,
-            wallet,
-        };
+        let (wallet, source) = (WalletId(engine.mint()), SourceId(engine.mint()));
+        let bench = Self { owner, engine, tenant, wallet, source };
         bench.open_wallet(wallet, true).await;
+        bench.set_up_source_and_price().await;
         bench
     }
 

@@ -1,0 +1,317 @@
+//! Planning a batch in memory: find each event's job, let the domain decide, keep rows in step.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use chrono::{DateTime, Utc};
+use domain::{
+    adapter::Reading,
+    decide::{self, Change, Decision},
+    event::{EventState, IgnoreReason, RejectReason, WaitReason},
+    fact::{Address, Fact, Verdict},
+    id::{JobId, SourceId, TenantId, WalletId},
+    job::State,
+    money::Amount,
+    price::Price,
+    settlement::{Effect, SettlementKey, Subject},
+};
+
+use super::{
+    PriceKey, Setting, SettleError,
+    store::{Due, JobRow, Outcome, Recorded, Transition},
+};
+use crate::{
+    error::StoreError,
+    ledger::{Batch, Posting},
+};
+
+/// Reason of an event that met a settlement of the same key with other content.
+const SETTLED_DIFFERENTLY: &str = "settled_differently";
+
+/// What an adapter made of an event's body.
+pub(super) type Read = Result<Reading, RejectReason>;
+
+/// Reads an event's body.
+pub(super) fn read(event: &Due) -> Read {
+    event.adapter.fact(event.body.as_ref().ok_or(RejectReason::Unreadable)?)
+}
+
+/// How an event names its job: our id, the provider's, or both.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Name {
+    pub(super) source: SourceId,
+    pub(super) job: Option<JobId>,
+    pub(super) reference: Option<String>,
+}
+
+/// The name of an event's job; `None` when the event is of no use.
+pub(super) fn name(event: &Due, reading: &Read) -> Option<Name> {
+    match reading {
+        Ok(Reading::Fact { about, .. }) => Some(Name::of(event, about)),
+        Ok(Reading::Unused(_)) | Err(_) => None,
+    }
+}
+
+impl Name {
+    fn of(event: &Due, about: &Address) -> Self {
+        Self {
+            source: event.source,
+            job: about.job.or(event.job_hint),
+            reference: about.provider_reference.clone().or_else(|| event.provider_reference.clone()),
+        }
+    }
+}
+
+/// Whether a reading can move money, so that wallets have to be locked.
+pub(super) fn may_move_money(reading: &Read) -> bool {
+    matches!(reading, Ok(Reading::Fact { fact, .. }) if fact.verdict != Verdict::Running)
+}
+
+/// The locked jobs of a batch, found by either name.
+#[derive(Debug)]
+pub(super) struct Jobs {
+    rows: Vec<JobRow>,
+    by_id: HashMap<JobId, Vec<usize>>,
+    by_reference: HashMap<(SourceId, String), Vec<usize>>,
+    changed: HashSet<usize>,
+}
+
+impl Jobs {
+    pub(super) fn new(rows: Vec<JobRow>) -> Self {
+        let mut jobs =
+            Self { rows: Vec::new(), by_id: HashMap::new(), by_reference: HashMap::new(), changed: HashSet::new() };
+        for (at, row) in rows.iter().enumerate() {
+            jobs.by_id.entry(row.id).or_default().push(at);
+            if let (Some(source), Some(reference)) = (row.source, &row.reference) {
+                jobs.by_reference.entry((source, reference.clone())).or_default().push(at);
+            }
+        }
+        Self { rows, ..jobs }
+    }
+
+    pub(super) fn keys(&self) -> Vec<(TenantId, JobId)> {
+        self.rows.iter().map(|row| (row.tenant, row.id)).collect()
+    }
+
+    pub(super) fn wallets(&self) -> Vec<(TenantId, WalletId)> {
+        self.rows.iter().map(|row| (row.tenant, row.wallet)).collect()
+    }
+
+    pub(super) fn price_keys(&self) -> Vec<PriceKey> {
+        self.rows.iter().map(JobRow::price_key).collect()
+    }
+
+    pub(super) fn changed(&self) -> impl Iterator<Item = &JobRow> {
+        self.rows.iter().enumerate().filter(|(at, _)| self.changed.contains(at)).map(|(_, row)| row)
+    }
+
+    /// Finds the one job a name means. Both names, where given, must mean the same job.
+    fn resolve(&self, name: &Name) -> Result<Option<usize>, RejectReason> {
+        let found = |jobs: Option<&Vec<usize>>| jobs.cloned().unwrap_or_default();
+        let by_id = found(name.job.and_then(|id| self.by_id.get(&id)));
+        let reference = name.reference.as_ref().map(|reference| (name.source, reference.clone()));
+        let by_reference = found(reference.and_then(|reference| self.by_reference.get(&reference)));
+        match (name.job, by_id.as_slice(), by_reference.as_slice()) {
+            (None, _, []) | (Some(_), [], []) => Ok(None),
+            (None, _, [one]) => Ok(Some(*one)),
+            (None, _, [_, ..]) | (Some(_), [_, _, ..], _) => Err(RejectReason::ReferenceAmbiguous),
+            (Some(_), [one], []) => {
+                let row = &self.rows[*one];
+                let other = name.reference.is_some() && row.reference.is_some() && row.source == Some(name.source);
+                if other { Err(RejectReason::ReferenceMismatch) } else { Ok(Some(*one)) }
+            }
+            (Some(_), [one], also) if also.contains(one) => Ok(Some(*one)),
+            (Some(_), _, [_, ..]) => Err(RejectReason::ReferenceMismatch),
+        }
+    }
+
+    /// Takes over the provider's reference from an event that names the job by our id.
+    fn bind(&mut self, at: usize, name: &Name) {
+        let row = &mut self.rows[at];
+        let Some(reference) = name.reference.as_ref().filter(|_| row.reference.is_none()) else { return };
+        row.source = Some(name.source);
+        row.reference = Some(reference.clone());
+        row.job.dispatched = true;
+        self.by_reference.entry((name.source, reference.clone())).or_default().push(at);
+        self.changed.insert(at);
+    }
+}
+
+/// A batch being planned.
+pub(super) struct Plan<'a> {
+    setting: Setting<'a>,
+    prices: HashMap<PriceKey, Arc<Price>>,
+    recorded: HashMap<SettlementKey, Recorded>,
+    now: DateTime<Utc>,
+    pub(super) jobs: Jobs,
+    pub(super) batch: Batch,
+    pub(super) transitions: Vec<Transition>,
+    pub(super) outcomes: Vec<Outcome>,
+}
+
+/// How planned effects compare with what is recorded.
+enum Comparison {
+    New,
+    Same,
+    Different,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(
+        setting: Setting<'a>,
+        jobs: Jobs,
+        prices: HashMap<PriceKey, Arc<Price>>,
+        recorded: HashMap<SettlementKey, Recorded>,
+        batch: Batch,
+        now: DateTime<Utc>,
+    ) -> Self {
+        Self { setting, prices, recorded, now, jobs, batch, transitions: Vec::new(), outcomes: Vec::new() }
+    }
+
+    /// Plans one event on top of those before it.
+    pub(super) fn settle(&mut self, event: &Due, reading: Read) -> Result<(), SettleError> {
+        let outcome = match reading {
+            Ok(Reading::Fact { about, fact }) => self.hear(event, &about, &fact)?,
+            Ok(Reading::Unused(_)) => event.outcome(EventState::Ignored, Some(IgnoreReason::UnusedType.as_str())),
+            Err(reason) => event.outcome(EventState::Rejected, Some(reason.as_str())),
+        };
+        self.outcomes.push(outcome);
+        Ok(())
+    }
+
+    fn hear(&mut self, event: &Due, about: &Address, fact: &Fact) -> Result<Outcome, SettleError> {
+        let name = Name::of(event, about);
+        let at = match self.jobs.resolve(&name) {
+            Ok(Some(at)) => at,
+            Ok(None) => return Ok(self.wait_for_job(event)),
+            Err(reason) => return Ok(event.outcome(EventState::Rejected, Some(reason.as_str()))),
+        };
+        let row = &self.jobs.rows[at];
+        if let Some(reason) = mismatch(event, about, row) {
+            return Ok(event.outcome(EventState::Rejected, Some(reason.as_str())).about(row));
+        }
+        let price = self.prices.get(&row.price_key()).ok_or_else(|| {
+            StoreError::inconsistent("jobs", "price_version", format!("{} has no readable price", row.id))
+        })?;
+        let spendable = self.spendable(row, fact)?;
+        let decision = decide::decide(&row.job, fact, row.policy, price, spendable)?;
+        let (state, reason) = match decision {
+            Decision::Apply(change) => self.apply(event, at, *change)?,
+            Decision::Ignore(reason) => (EventState::Ignored, Some(reason.as_str())),
+            Decision::Wait(reason) => {
+                self.jobs.bind(at, &name);
+                return Ok(self.wait(event, reason).about(&self.jobs.rows[at]));
+            }
+            Decision::Reject(reason) => (EventState::Rejected, Some(reason.as_str())),
+        };
+        if !matches!(state, EventState::Rejected | EventState::Conflict) {
+            self.jobs.bind(at, &name);
+        }
+        Ok(event.outcome(state, reason).about(&self.jobs.rows[at]))
+    }
+
+    fn spendable(&self, row: &JobRow, fact: &Fact) -> Result<Amount, SettleError> {
+        let nothing = Amount::zero(row.currency);
+        match (&fact.verdict, self.batch.funds(row.tenant, row.wallet)) {
+            (Verdict::Running, _) => Ok(nothing),
+            (_, Some(funds)) if funds.frozen => Ok(nothing),
+            (_, Some(funds)) => Ok(funds.spendable(self.now)?),
+            (_, None) => Err(StoreError::inconsistent("accounts", "wallet_id", format!("{} has no accounts", row.wallet)).into()),
+        }
+    }
+
+    /// Carries a change out on the rows in memory and plans its settlements.
+    fn apply(
+        &mut self,
+        event: &Due,
+        at: usize,
+        change: Change,
+    ) -> Result<(EventState, Option<&'static str>), SettleError> {
+        let row = &self.jobs.rows[at];
+        let key = |effect: &Effect| SettlementKey {
+            tenant: row.tenant,
+            subject: Subject::Job(row.id),
+            phase: effect.phase,
+            version: effect.version,
+        };
+        let postings: Vec<_> = change
+            .effects
+            .into_iter()
+            .map(|effect| Posting { key: key(&effect), wallet: row.wallet, effect, event: Some(event.id) })
+            .collect();
+        let answer = match self.compare(&postings)? {
+            Comparison::Different => return Ok((EventState::Conflict, Some(SETTLED_DIFFERENTLY))),
+            // The settlement is there, only the job does not know it: bring the job up to it.
+            Comparison::Same => (EventState::Ignored, Some(IgnoreReason::AlreadySettled.as_str())),
+            Comparison::New => {
+                for posting in &postings {
+                    self.batch.add(self.setting.engine, posting)?;
+                }
+                (EventState::Applied, None)
+            }
+        };
+        let row = &mut self.jobs.rows[at];
+        if row.job.state != change.job.state {
+            row.transition_count += 1;
+            row.state_changed = true;
+            self.transitions.push(Transition {
+                tenant: row.tenant,
+                job: row.id,
+                number: row.transition_count,
+                from: row.job.state,
+                to: change.job.state,
+                event: event.id,
+                detail: change.job.state_reason.clone(),
+            });
+        }
+        row.job = change.job;
+        self.jobs.changed.insert(at);
+        Ok(answer)
+    }
+
+    fn compare(&self, postings: &[Posting]) -> Result<Comparison, SettleError> {
+        let mut recorded = 0;
+        for posting in postings {
+            let Some(found) = self.recorded.get(&posting.key) else { continue };
+            let hash = posting.effect.content_hash(&posting.key).map_err(crate::ledger::PostError::from)?;
+            if found.content_hash != hash || found.wallet != posting.wallet {
+                return Ok(Comparison::Different);
+            }
+            recorded += 1;
+        }
+        Ok(match recorded {
+            0 => Comparison::New,
+            n if n == postings.len() => Comparison::Same,
+            _ => Comparison::Different,
+        })
+    }
+
+    fn wait_for_job(&self, event: &Due) -> Outcome {
+        if self.now - event.received_at >= self.setting.patience.unknown_job {
+            return event.outcome(EventState::Rejected, Some(RejectReason::UnknownJob.as_str()));
+        }
+        self.wait(event, WaitReason::Job)
+    }
+
+    fn wait(&self, event: &Due, reason: WaitReason) -> Outcome {
+        let due_at = Some(self.setting.patience.next(self.now, event.attempts));
+        let attempts = event.attempts.saturating_add(1);
+        Outcome { due_at, attempts, ..event.outcome(EventState::Waiting, Some(reason.as_str())) }
+    }
+}
+
+/// What makes an event unfit for the job it names.
+fn mismatch(event: &Due, about: &Address, row: &JobRow) -> Option<RejectReason> {
+    if row.livemode != event.livemode {
+        return Some(RejectReason::ModeMismatch);
+    }
+    if row.source.is_some_and(|source| source != event.source) {
+        return Some(RejectReason::SourceMismatch);
+    }
+    if about.model.as_ref().is_some_and(|model| *model != row.model) {
+        return Some(RejectReason::ModelMismatch);
+    }
+    (row.job.state == State::Blocked).then_some(RejectReason::JobBlocked)
+}
