@@ -4,6 +4,8 @@
 //! feature `ssr`. What runs in the browser is the [`islands`], and nothing else: every page and
 //! every action works while they are blocked.
 
+#![recursion_limit = "256"]
+
 // One `cfg` a module keeps everything but the islands out of the browser.
 pub mod islands;
 #[cfg(feature = "ssr")]

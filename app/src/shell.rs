@@ -22,6 +22,17 @@ pub use frame::{Crumb, Frame, PlainFrame};
 
 /// The whole document. The server calls it once a request, after it has provided [`FrameData`].
 pub fn shell(options: LeptosOptions) -> impl IntoView {
+    view! { <Document options><App/></Document> }
+}
+
+/// Head and body around whatever is shown.
+#[component]
+pub fn Document(
+    /// Where the assets are.
+    options: LeptosOptions,
+    /// The body.
+    children: Children,
+) -> impl IntoView {
     let frame = FrameData::current();
     restrict();
     view! {
@@ -42,9 +53,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <HydrationScripts options islands=true/>
                 <MetaTags/>
             </head>
-            <body>
-                <App/>
-            </body>
+            <body>{children()}</body>
         </html>
     }
 }

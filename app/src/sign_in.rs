@@ -10,7 +10,7 @@ use crate::ui::{Button, ButtonKind, Field, FieldError, Form};
 /// The sign-in page. Query: `back` (a path of this site), `email`, `refused` (`credentials` or
 /// `attempts`).
 #[component]
-pub fn SignInPage() -> impl IntoView {
+pub fn SignInPage() -> AnyView {
     let query = use_query_map().read_untracked().clone();
     let back = query.get("back").unwrap_or_else(|| "/".into());
     let email = query.get("email").unwrap_or_default();
@@ -48,4 +48,5 @@ pub fn SignInPage() -> impl IntoView {
             </Form>
         </PlainFrame>
     }
+    .into_any()
 }

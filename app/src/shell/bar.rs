@@ -7,7 +7,7 @@ use super::{FrameData, Operator};
 use crate::ui::{Glyph, Icon};
 
 #[component]
-pub(super) fn Bar(frame: FrameData) -> impl IntoView {
+pub(super) fn Bar(frame: FrameData) -> AnyView {
     let back = frame.location.clone();
     view! {
         <header class="bar">
@@ -38,12 +38,13 @@ pub(super) fn Bar(frame: FrameData) -> impl IntoView {
             {frame.operator.map(|who| view! { <OperatorMenu who shortcuts=frame.shortcuts back/> })}
         </header>
     }
+    .into_any()
 }
 
 /// One button that goes round: system, light, dark. The console island answers it without a
 /// page load, by the same field values.
 #[component]
-fn ThemeSwitch(frame: FrameData) -> impl IntoView {
+fn ThemeSwitch(frame: FrameData) -> AnyView {
     let (now, next) = (frame.theme.as_str(), frame.theme.next().as_str());
     let name = format!("Theme: {now}. Change to {next}");
     view! {
@@ -62,10 +63,11 @@ fn ThemeSwitch(frame: FrameData) -> impl IntoView {
             </button>
         </form>
     }
+    .into_any()
 }
 
 #[component]
-fn OperatorMenu(who: Operator, shortcuts: bool, back: String) -> impl IntoView {
+fn OperatorMenu(who: Operator, shortcuts: bool, back: String) -> AnyView {
     let name = format!("Signed in as {}", who.name);
     let (value, words) = if shortcuts { ("off", "Turn shortcuts off") } else { ("on", "Turn shortcuts on") };
     view! {
@@ -83,4 +85,5 @@ fn OperatorMenu(who: Operator, shortcuts: bool, back: String) -> impl IntoView {
             </form>
         </div>
     }
+    .into_any()
 }

@@ -75,7 +75,7 @@ impl ErrorKind {
 pub fn ErrorPage(
     /// What went wrong.
     kind: ErrorKind,
-) -> impl IntoView {
+) -> AnyView {
     if let Some(response) = use_context::<ResponseOptions>() {
         response.set_status(kind.status());
     }
@@ -106,6 +106,6 @@ pub fn ErrorPage(
 
 /// The answer to every address that no route has.
 #[component]
-pub fn NotFoundPage() -> impl IntoView {
-    view! { <ErrorPage kind=ErrorKind::NotFound/> }
+pub fn NotFoundPage() -> AnyView {
+    view! { <ErrorPage kind=ErrorKind::NotFound/> }.into_any()
 }

@@ -44,7 +44,7 @@ pub fn Frame(
     crumbs: Vec<Crumb>,
     /// The page.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let frame = FrameData::current();
     let zone = frame.zone.label.clone();
     view! {
@@ -63,6 +63,7 @@ pub fn Frame(
         </div>
         <ConsoleIsland/>
     }
+    .into_any()
 }
 
 /// A page without rail and bar: sign-in, and errors before it.
@@ -73,7 +74,7 @@ pub fn PlainFrame(
     title: String,
     /// The page, its `<h1>` included.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let frame = FrameData::current();
     view! {
         <Title text=format!("{title} · Quittance")/>
@@ -87,21 +88,23 @@ pub fn PlainFrame(
             <Foot zone=frame.zone.label/>
         </div>
     }
+    .into_any()
 }
 
 /// The mark and the name, leading home.
 #[component]
-pub(super) fn Brand() -> impl IntoView {
+pub(super) fn Brand() -> AnyView {
     view! {
         <a class="brand" href="/">
             <Icon glyph=Glyph::Mark/>
             <span class="label">"Quittance"</span>
         </a>
     }
+    .into_any()
 }
 
 #[component]
-fn Crumbs(crumbs: Vec<Crumb>) -> impl IntoView {
+fn Crumbs(crumbs: Vec<Crumb>) -> AnyView {
     (!crumbs.is_empty()).then(|| {
         let items = crumbs.into_iter().map(|crumb| match crumb.href {
             Some(href) => view! { <li><a href=href>{crumb.label}</a></li> }.into_any(),
@@ -109,10 +112,11 @@ fn Crumbs(crumbs: Vec<Crumb>) -> impl IntoView {
         });
         view! { <nav class="crumbs" aria-label="Breadcrumb"><ol>{items.collect_view()}</ol></nav> }
     })
+    .into_any()
 }
 
 #[component]
-fn FlashBar(flash: Flash) -> impl IntoView {
+fn FlashBar(flash: Flash) -> AnyView {
     let role = if flash.tone == Tone::Stop { "alert" } else { "status" };
     view! {
         <div class="flash" data-tone=flash.tone.as_str() role=role>
@@ -123,11 +127,12 @@ fn FlashBar(flash: Flash) -> impl IntoView {
             </div>
         </div>
     }
+    .into_any()
 }
 
 /// The same links in the same place on every page.
 #[component]
-fn Foot(zone: String) -> impl IntoView {
+fn Foot(zone: String) -> AnyView {
     view! {
         <footer class="foot">
             <span>"Times are in "{zone}</span>
@@ -135,4 +140,5 @@ fn Foot(zone: String) -> impl IntoView {
             <span>"Quittance "{env!("CARGO_PKG_VERSION")}</span>
         </footer>
     }
+    .into_any()
 }

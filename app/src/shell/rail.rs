@@ -21,7 +21,7 @@ fn place(label: &str, href: &str, glyph: Glyph, key: &'static str) -> Place {
 }
 
 #[component]
-pub(super) fn Rail(frame: FrameData) -> impl IntoView {
+pub(super) fn Rail(frame: FrameData) -> AnyView {
     let path = frame.path().to_owned();
     let books = vec![
         place("Overview", "/", Glyph::Overview, "o"),
@@ -52,6 +52,7 @@ pub(super) fn Rail(frame: FrameData) -> impl IntoView {
             {places(set_up, &path, Some("rail-set-up"))}
         </nav>
     }
+    .into_any()
 }
 
 fn places(places: Vec<Place>, path: &str, label: Option<&'static str>) -> impl IntoView + use<> {

@@ -91,7 +91,7 @@ pub fn Amount(
     /// Decimals the column reserves, so that figures align on the point; 0 to reserve none.
     #[prop(optional)]
     places: u8,
-) -> impl IntoView {
+) -> AnyView {
     let word = match side {
         Side::Unsaid => None,
         Side::Debit => Some("debit"),
@@ -115,6 +115,7 @@ pub fn Amount(
             {word.map(|word| view! { " "<span class="side">{word}</span> })}
         </span>
     }
+    .into_any()
 }
 
 #[cfg(test)]

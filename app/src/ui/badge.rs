@@ -55,11 +55,12 @@ pub fn StateBadge(
     /// On a tinted ground, for the head of a page.
     #[prop(optional)]
     solid: bool,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <span class="badge" data-tone=tone.as_str() data-solid=solid.then_some("")>
             <Icon glyph=tone.glyph()/>
             {label}
         </span>
     }
+    .into_any()
 }

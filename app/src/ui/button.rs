@@ -47,7 +47,7 @@ pub fn Button(
     refused: Option<String>,
     /// Its words.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let reason = refused.clone().map(|why| view! { <span class="unseen">" ("{why}")"</span> });
     view! {
         <button
@@ -64,6 +64,7 @@ pub fn Button(
             {reason}
         </button>
     }
+    .into_any()
 }
 
 /// A link that looks like a button, for going somewhere to do something.
@@ -80,10 +81,11 @@ pub fn LinkButton(
     small: bool,
     /// Its words.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <a class="button" href=href data-kind=kind.as_str() data-size=small.then_some("small")>
             {children()}
         </a>
     }
+    .into_any()
 }

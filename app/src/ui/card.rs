@@ -10,8 +10,8 @@ pub fn Figures(
     label: String,
     /// The figures.
     children: Children,
-) -> impl IntoView {
-    view! { <section class="figures" aria-label=label>{children()}</section> }
+) -> AnyView {
+    view! { <section class="figures" aria-label=label>{children()}</section> }.into_any()
 }
 
 /// One figure: the question, the number that answers it, and a line that qualifies it.
@@ -28,7 +28,7 @@ pub fn Figure(
     note: Option<AnyView>,
     /// The number.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let value = match href {
         Some(href) => view! { <a href=href>{children()}</a> }.into_any(),
         None => children().into_any(),
@@ -40,6 +40,7 @@ pub fn Figure(
             {note.map(|note| view! { <div class="note">{note}</div> })}
         </div>
     }
+    .into_any()
 }
 
 /// A sheet with a title.
@@ -50,8 +51,8 @@ pub fn Card(
     title: String,
     /// What is on it.
     children: Children,
-) -> impl IntoView {
-    view! { <section class="card"><h2>{title}</h2>{children()}</section> }
+) -> AnyView {
+    view! { <section class="card"><h2>{title}</h2>{children()}</section> }.into_any()
 }
 
 /// Keys and values, as at the head of a statement. Takes [`Pair`]s.
@@ -59,8 +60,8 @@ pub fn Card(
 pub fn KeyValue(
     /// The pairs.
     children: Children,
-) -> impl IntoView {
-    view! { <dl class="pairs">{children()}</dl> }
+) -> AnyView {
+    view! { <dl class="pairs">{children()}</dl> }.into_any()
 }
 
 /// One key with its value.
@@ -74,8 +75,8 @@ pub fn Pair(
     num: bool,
     /// The value.
     children: Children,
-) -> impl IntoView {
-    view! { <dt>{label}</dt><dd class=num.then_some("num")>{children()}</dd> }
+) -> AnyView {
+    view! { <dt>{label}</dt><dd class=num.then_some("num")>{children()}</dd> }.into_any()
 }
 
 /// Related objects, for the side of a page. Takes [`RelatedLink`]s.
@@ -86,10 +87,11 @@ pub fn Related(
     title: String,
     /// The links.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <section class="related"><h2>{title}</h2><ul>{children()}</ul></section>
     }
+    .into_any()
 }
 
 /// One related object, or several behind one link.
@@ -103,7 +105,7 @@ pub fn RelatedLink(
     note: Option<String>,
     /// What.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <li>
             <a href=href>
@@ -112,4 +114,5 @@ pub fn RelatedLink(
             </a>
         </li>
     }
+    .into_any()
 }

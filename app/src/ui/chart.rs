@@ -41,7 +41,7 @@ pub fn BarChart(
     series: Vec<String>,
     /// The points, oldest first.
     points: Vec<ChartPoint>,
-) -> impl IntoView {
+) -> AnyView {
     let top = scale_top(points.iter().map(|point| point.values.iter().sum()).max());
     let bars = points.iter().enumerate().map(|(i, point)| {
         let mut base = Decimal::ZERO;
@@ -62,7 +62,7 @@ pub fn BarChart(
         view! { <g><title>{spoken(point, &series)}</title>{parts}</g> }
     });
     let drawing = bars.collect_view().into_any();
-    frame(Chart { id, title, summary, axis, series, points, top }, drawing)
+    frame(Chart { id, title, summary, axis, series, points, top }, drawing).into_any()
 }
 
 /// Lines, one a series.
@@ -84,7 +84,7 @@ pub fn LineChart(
     series: Vec<String>,
     /// The points, oldest first.
     points: Vec<ChartPoint>,
-) -> impl IntoView {
+) -> AnyView {
     let top = scale_top(points.iter().flat_map(|point| point.values.iter().copied()).max());
     let lines = (0..series.len()).map(|s| {
         let path: Vec<String> = points
@@ -98,7 +98,7 @@ pub fn LineChart(
         view! { <polyline data-series=(s + 1).to_string() points=path.join(" ")></polyline> }
     });
     let drawing = lines.collect_view().into_any();
-    frame(Chart { id, title, summary, axis, series, points, top }, drawing)
+    frame(Chart { id, title, summary, axis, series, points, top }, drawing).into_any()
 }
 
 struct Chart {
@@ -169,7 +169,7 @@ fn Twin(
     axis: String,
     series: Vec<String>,
     points: Vec<ChartPoint>,
-) -> impl IntoView {
+) -> AnyView {
     let columns = std::iter::once(Column::text(axis)).chain(series.into_iter().map(Column::num));
     let rows = points.into_iter().map(|point| {
         let cells = point.values.into_iter().map(|value| {
@@ -182,6 +182,7 @@ fn Twin(
             {rows.collect_view()}
         </DataTable>
     }
+    .into_any()
 }
 
 /// What a point says when pointed at.

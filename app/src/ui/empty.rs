@@ -31,7 +31,7 @@ pub fn EmptyState(
     action: Option<String>,
     /// Explained in a sentence.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let glyph = match kind {
         EmptyKind::Nothing => Glyph::Info,
         EmptyKind::NoMatch => Glyph::Filter,
@@ -45,4 +45,5 @@ pub fn EmptyState(
             {action_href.zip(action).map(|(href, action)| view! { <LinkButton href>{action}</LinkButton> })}
         </section>
     }
+    .into_any()
 }

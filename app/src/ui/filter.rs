@@ -16,7 +16,7 @@ pub fn FilterBar(
     what: String,
     /// The fields.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <form method="get" action=action aria-label=format!("Filter {what}")>
             {children()}
@@ -26,6 +26,7 @@ pub fn FilterBar(
             </Button>
         </form>
     }
+    .into_any()
 }
 
 /// A common view of a list.
@@ -47,13 +48,13 @@ pub fn ViewLinks(
     label: String,
     /// The views.
     links: Vec<ViewLink>,
-) -> impl IntoView {
+) -> AnyView {
     let links = links.into_iter().map(|link| {
         view! {
             <a class="chip" href=link.href aria-current=link.current.then_some("page")>{link.label}</a>
         }
     });
-    view! { <nav class="chips" aria-label=label>{links.collect_view()}</nav> }
+    view! { <nav class="chips" aria-label=label>{links.collect_view()}</nav> }.into_any()
 }
 
 /// An active filter.
@@ -75,7 +76,7 @@ pub fn Chips(
     /// The list without any filter.
     #[prop(into)]
     clear_href: String,
-) -> impl IntoView {
+) -> AnyView {
     (!chips.is_empty()).then(|| {
         let chips = chips.into_iter().map(|chip| {
             let name = format!("Remove filter {} {}", chip.label, chip.value);
@@ -96,4 +97,5 @@ pub fn Chips(
             </ul>
         }
     })
+    .into_any()
 }

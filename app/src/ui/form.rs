@@ -25,13 +25,14 @@ pub fn Form(
     errors: Vec<FieldError>,
     /// The fields and buttons.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <form class="form" method="post" action=action novalidate>
             <ErrorSummary errors/>
             {children()}
         </form>
     }
+    .into_any()
 }
 
 /// Everything that was refused, first on the page and linked to its field.
@@ -39,7 +40,7 @@ pub fn Form(
 pub fn ErrorSummary(
     /// The errors; none draws nothing.
     errors: Vec<FieldError>,
-) -> impl IntoView {
+) -> AnyView {
     (!errors.is_empty()).then(|| {
         let items = errors.into_iter().map(|error| {
             let href = format!("#field-{}", error.field);
@@ -52,6 +53,7 @@ pub fn ErrorSummary(
             </section>
         }
     })
+    .into_any()
 }
 
 /// The frame of a field: label, control, hint, error, tied together by ids.
@@ -61,7 +63,7 @@ fn framed(
     hint: Option<String>,
     error: Option<String>,
     control: AnyView,
-) -> impl IntoView + use<> {
+) -> AnyView {
     view! {
         <div class="field">
             <label for=format!("field-{name}")>{label}</label>
@@ -75,6 +77,7 @@ fn framed(
             })}
         </div>
     }
+    .into_any()
 }
 
 /// The ids that describe a control, if any do.
@@ -123,7 +126,7 @@ pub fn Field(
     /// Helps after.
     #[prop(optional_no_strip, into)]
     error: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     let control = view! {
         <input
             id=format!("field-{name}")
@@ -178,7 +181,7 @@ pub fn SelectField(
     /// Helps after.
     #[prop(optional_no_strip, into)]
     error: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     let choices = choices.into_iter().map(|choice| {
         let chosen = choice.value == selected;
         view! { <option value=choice.value selected=chosen>{choice.label}</option> }
@@ -226,7 +229,7 @@ pub fn Textarea(
     /// Helps after.
     #[prop(optional_no_strip, into)]
     error: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     let control = view! {
         <textarea
             id=format!("field-{name}")

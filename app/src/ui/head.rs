@@ -16,7 +16,7 @@ pub fn PageHead(
     /// Buttons at the right.
     #[prop(optional)]
     actions: Option<AnyView>,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <header class="page-head">
             <div>
@@ -26,6 +26,7 @@ pub fn PageHead(
             {actions.map(|actions| view! { <div class="actions">{actions}</div> })}
         </header>
     }
+    .into_any()
 }
 
 /// The head of an object: the sum that matters, its state, since when, and what happens next.
@@ -46,7 +47,7 @@ pub fn ObjectHead(
     actions: Option<AnyView>,
     /// [`Fact`]s and the [`NextStep`].
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <header class="object-head">
             <div class="headline">
@@ -60,6 +61,7 @@ pub fn ObjectHead(
             </div>
         </header>
     }
+    .into_any()
 }
 
 /// One fact about an object, in its head.
@@ -67,8 +69,8 @@ pub fn ObjectHead(
 pub fn Fact(
     /// The fact.
     children: Children,
-) -> impl IntoView {
-    view! { <span>{children()}</span> }
+) -> AnyView {
+    view! { <span>{children()}</span> }.into_any()
 }
 
 /// What happens next, by itself and when, or who must act.
@@ -76,8 +78,8 @@ pub fn Fact(
 pub fn NextStep(
     /// The step.
     children: Children,
-) -> impl IntoView {
-    view! { <span class="next"><Icon glyph=Glyph::Arrow small=true/><span>{children()}</span></span> }
+) -> AnyView {
+    view! { <span class="next"><Icon glyph=Glyph::Arrow small=true/><span>{children()}</span></span> }.into_any()
 }
 
 /// The answer in a sentence, before any table.
@@ -85,8 +87,8 @@ pub fn NextStep(
 pub fn Sentence(
     /// The sentence.
     children: Children,
-) -> impl IntoView {
-    view! { <p class="sentence">{children()}</p> }
+) -> AnyView {
+    view! { <p class="sentence">{children()}</p> }.into_any()
 }
 
 /// A section with its heading on a rule.
@@ -103,7 +105,7 @@ pub fn Section(
     note: Option<AnyView>,
     /// What it holds.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <section id=id.clone() aria-labelledby=format!("{id}-title")>
             <div class="section-head">
@@ -113,4 +115,5 @@ pub fn Section(
             {children()}
         </section>
     }
+    .into_any()
 }

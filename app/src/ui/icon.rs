@@ -44,12 +44,13 @@ pub fn Icon(
     /// Drawn at 16 px instead of 20.
     #[prop(optional)]
     small: bool,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <svg class="icon" data-size=small.then_some("small") aria-hidden="true">
             <use href=glyph.href()></use>
         </svg>
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub fn Id(
     /// Without the copy button, for rows that are links themselves.
     #[prop(optional)]
     bare: bool,
-) -> impl IntoView {
+) -> AnyView {
     let (head, middle, tail) = cut(&value);
     let text = view! { {head.to_owned()}<span class="middle">{middle.to_owned()}</span>{tail.to_owned()} };
     let text = match href {
@@ -40,18 +40,19 @@ pub fn Id(
         let name = format!("Copy {}", what.as_deref().unwrap_or("id"));
         view! { <CopyButton value=value.clone() name/> }
     });
-    view! { <span class="id" data-full=full.then_some("")>{text}{button}</span> }
+    view! { <span class="id" data-full=full.then_some("")>{text}{button}</span> }.into_any()
 }
 
 /// A button that copies. It is plain markup: one listener on the page serves all of them.
 #[component]
-pub(super) fn CopyButton(value: String, name: String) -> impl IntoView {
+pub(super) fn CopyButton(value: String, name: String) -> AnyView {
     view! {
         <button type="button" class="copy" data-copy=value aria-label=name.clone() title=name>
             <Icon glyph=Glyph::Copy small=true/>
             <Icon glyph=Glyph::Check small=true/>
         </button>
     }
+    .into_any()
 }
 
 /// Head, middle and tail. The prefix before `_` says what the id is of, so it stays whole.

@@ -30,7 +30,7 @@ pub fn JsonView(
     /// Unfolded.
     #[prop(optional)]
     open: bool,
-) -> impl IntoView {
+) -> AnyView {
     let size = format!("{} bytes", raw.len());
     let cut = raw.floor_char_boundary(SHOWN_BYTES);
     let rest = (cut < raw.len()).then(|| {
@@ -50,6 +50,7 @@ pub fn JsonView(
             <CopyButton value=raw name=format!("Copy {}", title.to_lowercase())/>
         </details>
     }
+    .into_any()
 }
 
 /// Indented text in pieces, neighbours of one colour joined so that the page stays small.

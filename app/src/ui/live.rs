@@ -17,8 +17,9 @@ pub fn LiveBar(
     /// The first page of this list, with its filters.
     #[prop(into)]
     href: String,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <div class="live-slot" data-topic=topic data-what=what data-href=href><LiveIsland/></div>
     }
+    .into_any()
 }

@@ -38,8 +38,8 @@ pub fn ProofTimeline(
     label: String,
     /// The steps.
     children: Children,
-) -> impl IntoView {
-    view! { <ol class="proof" aria-label=label>{children()}</ol> }
+) -> AnyView {
+    view! { <ol class="proof" aria-label=label>{children()}</ol> }.into_any()
 }
 
 /// One step of a proof.
@@ -78,7 +78,7 @@ pub fn Step(
     /// The evidence: ids and links.
     #[prop(optional)]
     children: Option<Children>,
-) -> impl IntoView {
+) -> AnyView {
     let movements = (!moves.is_empty() || !shifts.is_empty()).then(|| {
         let label = format!("Money moved by {title}");
         view! { <Movements label moves shifts places/> }
@@ -101,10 +101,11 @@ pub fn Step(
             </div>
         </li>
     }
+    .into_any()
 }
 
 #[component]
-fn Movements(label: String, moves: Vec<Move>, shifts: Vec<BalanceShift>, places: u8) -> impl IntoView {
+fn Movements(label: String, moves: Vec<Move>, shifts: Vec<BalanceShift>, places: u8) -> AnyView {
     let moves = moves.into_iter().map(|m| view! {
         <tr>
             <th scope="row" class="entry">{m.entry}</th>
@@ -127,10 +128,11 @@ fn Movements(label: String, moves: Vec<Move>, shifts: Vec<BalanceShift>, places:
             <tbody>{moves.collect_view()}{shifts.collect_view()}</tbody>
         </table>
     }
+    .into_any()
 }
 
 /// An arrow that is read as a word.
 #[component]
-fn Becomes() -> impl IntoView {
-    view! { <span class="arrow" aria-hidden="true">"→"</span><span class="unseen">" to "</span> }
+fn Becomes() -> AnyView {
+    view! { <span class="arrow" aria-hidden="true">"→"</span><span class="unseen">" to "</span> }.into_any()
 }

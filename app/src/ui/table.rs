@@ -70,7 +70,7 @@ pub fn DataTable(
     plain: bool,
     /// The rows.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     let caption_id = format!("{id}-caption");
     let heads = columns.into_iter().map(heading).collect_view();
     view! {
@@ -83,6 +83,7 @@ pub fn DataTable(
             </table>
         </div>
     }
+    .into_any()
 }
 
 fn heading(column: Column) -> impl IntoView {
@@ -109,13 +110,14 @@ pub fn RowLink(
     detail: Option<AnyView>,
     /// The first line, and the link's name.
     children: Children,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <th scope="row">
             <a class="row-link" href=href>{children()}</a>
             {detail.map(|detail| view! { <span class="detail">{detail}</span> })}
         </th>
     }
+    .into_any()
 }
 
 /// Newer and older pages, and what this one shows.
@@ -130,7 +132,7 @@ pub fn Pager(
     /// The page after, if there is one.
     #[prop(optional_no_strip, into)]
     older: Option<String>,
-) -> impl IntoView {
+) -> AnyView {
     view! {
         <nav class="pager" aria-label="Pages">
             <span role="status">{shown}</span>
@@ -144,4 +146,5 @@ pub fn Pager(
             </span>
         </nav>
     }
+    .into_any()
 }

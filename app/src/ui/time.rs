@@ -58,7 +58,7 @@ pub fn Time(
     /// How much to show.
     #[prop(optional)]
     style: TimeStyle,
-) -> impl IntoView {
+) -> AnyView {
     let frame = FrameData::current();
     let local = at.with_timezone(&frame.zone.offset);
     let stamp = local.format("%Y-%m-%d %H:%M:%S").to_string();
