@@ -4,19 +4,28 @@
 //! A function that takes `&mut PgConnection` runs in the caller's transaction; only methods of [`Engine`]
 //! and the workers open one.
 
+pub mod api_key;
+pub mod audit;
 pub mod clock;
 pub mod database;
 pub mod error;
 pub mod ids;
+pub mod job;
 pub mod ledger;
+pub mod live;
+pub mod operator;
+pub mod price;
+pub mod session;
 pub mod settlement;
+pub mod tenant;
+pub mod wallet;
 pub mod worker;
 
 use std::sync::Arc;
 
 use sqlx::PgPool;
 
-use crate::{clock::Clock, ids::Ids};
+use crate::{clock::Clock, ids::Ids, live::News};
 
 /// The migrations, embedded so that the program needs no files to set up a database.
 pub static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
@@ -27,6 +36,7 @@ pub struct Engine {
     pool: PgPool,
     clock: Clock,
     ids: Arc<Ids>,
+    news: News,
 }
 
 impl Engine {
@@ -36,6 +46,7 @@ impl Engine {
             pool,
             clock,
             ids: Arc::new(Ids::default()),
+            news: News::default(),
         }
     }
 
@@ -47,6 +58,11 @@ impl Engine {
     /// The clock.
     pub fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// Where changes are counted that open pages want to know of.
+    pub fn news(&self) -> &News {
+        &self.news
     }
 
     /// Mints a time-ordered id at the engine's clock.

@@ -76,7 +76,10 @@ impl Patience {
     /// When an event that was looked at `attempts` times before is looked at again.
     pub fn next(&self, now: DateTime<Utc>, attempts: i16) -> DateTime<Utc> {
         let doublings = u32::try_from(attempts).unwrap_or(0).min(30);
-        let delay = self.first_wait.checked_mul(1 << doublings).unwrap_or(self.longest_wait);
+        let delay = self
+            .first_wait
+            .checked_mul(1 << doublings)
+            .unwrap_or(self.longest_wait);
         now + delay.min(self.longest_wait)
     }
 }
@@ -102,7 +105,8 @@ impl SettleError {
     /// The storage error at the bottom, if that is what it is.
     pub fn storage(&self) -> Option<&StoreError> {
         match self {
-            Self::Post(PostError::Store(error) | PostError::Overdrawn(error)) | Self::Store(error) => Some(error),
+            Self::Post(PostError::Store(error) | PostError::Overdrawn(error))
+            | Self::Store(error) => Some(error),
             Self::Post(_) | Self::Amount(_) | Self::Panicked(_) => None,
         }
     }
@@ -135,20 +139,29 @@ impl Prices {
         wanted.sort();
         wanted.dedup();
         let known = |key: &PriceKey| self.lock().get(key).cloned();
-        let mut found: HashMap<_, _> =
-            wanted.iter().filter_map(|key| known(key).map(|price| (key.clone(), price))).collect();
+        let mut found: HashMap<_, _> = wanted
+            .iter()
+            .filter_map(|key| known(key).map(|price| (key.clone(), price)))
+            .collect();
         wanted.retain(|key| !found.contains_key(key));
         if wanted.is_empty() {
             return Ok(found);
         }
         for price in store::load_prices(conn, &wanted).await? {
-            found.insert((price.model.clone(), price.currency, price.version), Arc::new(price));
+            found.insert(
+                (price.model.clone(), price.currency, price.version),
+                Arc::new(price),
+            );
         }
         let mut memory = self.lock();
         if memory.len() > Self::LIMIT {
             memory.clear();
         }
-        memory.extend(found.iter().map(|(key, price)| (key.clone(), price.clone())));
+        memory.extend(
+            found
+                .iter()
+                .map(|(key, price)| (key.clone(), price.clone())),
+        );
         drop(memory);
         Ok(found)
     }
@@ -162,9 +175,15 @@ impl Prices {
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn claim(conn: &mut PgConnection, claim: Claim<'_>, now: DateTime<Utc>) -> Result<Vec<Due>, StoreError> {
+pub async fn claim(
+    conn: &mut PgConnection,
+    claim: Claim<'_>,
+    now: DateTime<Utc>,
+) -> Result<Vec<Due>, StoreError> {
     match claim {
-        Claim::Shard { shard, of, limit } => store::claim_shard(conn, (shard, of), limit, now).await,
+        Claim::Shard { shard, of, limit } => {
+            store::claim_shard(conn, (shard, of), limit, now).await
+        }
         Claim::Only(events) => store::claim_only(conn, events).await,
     }
 }
@@ -194,26 +213,51 @@ pub async fn settle(
     now: DateTime<Utc>,
 ) -> Result<Report, SettleError> {
     let read = |event: &Due| {
-        catch_unwind(AssertUnwindSafe(|| plan::read(event))).map_err(|_| SettleError::Panicked(event.id))
+        catch_unwind(AssertUnwindSafe(|| plan::read(event)))
+            .map_err(|_| SettleError::Panicked(event.id))
     };
     let readings = events.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<_> = events.iter().zip(&readings).filter_map(|(event, reading)| plan::name(event, reading)).collect();
+    let names: Vec<_> = events
+        .iter()
+        .zip(&readings)
+        .filter_map(|(event, reading)| plan::name(event, reading))
+        .collect();
     let jobs = Jobs::new(store::lock_jobs(conn, &names).await?);
     let prices = setting.prices.load(conn, jobs.price_keys()).await?;
-    let recorded = if setting.compare { store::recorded(conn, &jobs.keys()).await? } else { HashMap::new() };
+    let recorded = if setting.compare {
+        store::recorded(conn, &jobs.keys()).await?
+    } else {
+        HashMap::new()
+    };
     let locked = if readings.iter().any(plan::may_move_money) {
         ledger::lock(conn, &jobs.wallets(), &jobs.keys()).await?
     } else {
         ledger::Locked::default()
     };
-    let mut plan = Plan::new(setting, jobs, prices, recorded, ledger::Batch::new(locked, now), now);
+    let mut plan = Plan::new(
+        setting,
+        jobs,
+        prices,
+        recorded,
+        ledger::Batch::new(locked, now),
+        now,
+    );
     for (event, reading) in events.iter().zip(readings) {
         // A panic is this event's fault alone, so it must not take the worker down.
         catch_unwind(AssertUnwindSafe(|| plan.settle(event, reading)))
             .map_err(|_| SettleError::Panicked(event.id))??;
     }
-    let Plan { jobs, batch, transitions, outcomes, .. } = plan;
-    let mut report = Report { settlements: batch.len() as u64, ..Report::default() };
+    let Plan {
+        jobs,
+        batch,
+        transitions,
+        outcomes,
+        ..
+    } = plan;
+    let mut report = Report {
+        settlements: batch.len() as u64,
+        ..Report::default()
+    };
     for outcome in &outcomes {
         *report.events.entry(outcome.state).or_default() += 1;
     }
@@ -237,7 +281,9 @@ pub async fn set_aside(
     patience: Patience,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    let Some(attempts) = store::lock_due(conn, event).await? else { return Ok(()) };
+    let Some(attempts) = store::lock_due(conn, event).await? else {
+        return Ok(());
+    };
     store::fail(conn, event, reason, patience.next(now, attempts)).await?;
     store::announce(conn).await
 }

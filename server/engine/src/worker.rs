@@ -96,20 +96,35 @@ impl Default for Settings {
 
 /// Starts all workers. They stop after their current batch once `stop` is cancelled; join the set to
 /// wait for that.
-pub fn spawn(engine: &Engine, settings: &Settings, wake: &Wake, stop: &CancellationToken) -> JoinSet<()> {
+pub fn spawn(
+    engine: &Engine,
+    settings: &Settings,
+    wake: &Wake,
+    stop: &CancellationToken,
+) -> JoinSet<()> {
     let mut workers = JoinSet::new();
     for number in 0..settings.settlers {
-        let worker = settle::Settler::new(engine.clone(), settings.clone(), settings.first_shard + number);
+        let worker = settle::Settler::new(
+            engine.clone(),
+            settings.clone(),
+            settings.first_shard + number,
+        );
         workers.spawn(worker.run(wake.clone(), stop.clone()));
     }
     workers.spawn(expire::run(engine.clone(), stop.clone()));
-    workers.spawn(maintain::run(engine.clone(), settings.rejected_deliveries, stop.clone()));
+    workers.spawn(maintain::run(
+        engine.clone(),
+        settings.rejected_deliveries,
+        stop.clone(),
+    ));
     workers
 }
 
 /// Sleeps, unless stopped meanwhile; says whether to go on.
 async fn pause(stop: &CancellationToken, duration: Duration) -> bool {
-    stop.run_until_cancelled(tokio::time::sleep(duration)).await.is_some()
+    stop.run_until_cancelled(tokio::time::sleep(duration))
+        .await
+        .is_some()
 }
 
 /// The checkpoint that drills ask for in `QUITTANCE_CRASH_AT` (`before_commit` or `after_commit`): the

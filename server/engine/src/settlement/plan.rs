@@ -35,7 +35,9 @@ pub(super) type Read = Result<Reading, RejectReason>;
 
 /// Reads an event's body.
 pub(super) fn read(event: &Due) -> Read {
-    event.adapter.fact(event.body.as_ref().ok_or(RejectReason::Unreadable)?)
+    event
+        .adapter
+        .fact(event.body.as_ref().ok_or(RejectReason::Unreadable)?)
 }
 
 /// How an event names its job: our id, the provider's, or both.
@@ -59,7 +61,10 @@ impl Name {
         Self {
             source: event.source,
             job: about.job.or(event.job_hint),
-            reference: about.provider_reference.clone().or_else(|| event.provider_reference.clone()),
+            reference: about
+                .provider_reference
+                .clone()
+                .or_else(|| event.provider_reference.clone()),
         }
     }
 }
@@ -80,12 +85,19 @@ pub(super) struct Jobs {
 
 impl Jobs {
     pub(super) fn new(rows: Vec<JobRow>) -> Self {
-        let mut jobs =
-            Self { rows: Vec::new(), by_id: HashMap::new(), by_reference: HashMap::new(), changed: HashSet::new() };
+        let mut jobs = Self {
+            rows: Vec::new(),
+            by_id: HashMap::new(),
+            by_reference: HashMap::new(),
+            changed: HashSet::new(),
+        };
         for (at, row) in rows.iter().enumerate() {
             jobs.by_id.entry(row.id).or_default().push(at);
             if let (Some(source), Some(reference)) = (row.source, &row.reference) {
-                jobs.by_reference.entry((source, reference.clone())).or_default().push(at);
+                jobs.by_reference
+                    .entry((source, reference.clone()))
+                    .or_default()
+                    .push(at);
             }
         }
         Self { rows, ..jobs }
@@ -96,7 +108,10 @@ impl Jobs {
     }
 
     pub(super) fn wallets(&self) -> Vec<(TenantId, WalletId)> {
-        self.rows.iter().map(|row| (row.tenant, row.wallet)).collect()
+        self.rows
+            .iter()
+            .map(|row| (row.tenant, row.wallet))
+            .collect()
     }
 
     pub(super) fn price_keys(&self) -> Vec<PriceKey> {
@@ -104,14 +119,21 @@ impl Jobs {
     }
 
     pub(super) fn changed(&self) -> impl Iterator<Item = &JobRow> {
-        self.rows.iter().enumerate().filter(|(at, _)| self.changed.contains(at)).map(|(_, row)| row)
+        self.rows
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| self.changed.contains(at))
+            .map(|(_, row)| row)
     }
 
     /// Finds the one job a name means. Both names, where given, must mean the same job.
     fn resolve(&self, name: &Name) -> Result<Option<usize>, RejectReason> {
         let found = |jobs: Option<&Vec<usize>>| jobs.cloned().unwrap_or_default();
         let by_id = found(name.job.and_then(|id| self.by_id.get(&id)));
-        let reference = name.reference.as_ref().map(|reference| (name.source, reference.clone()));
+        let reference = name
+            .reference
+            .as_ref()
+            .map(|reference| (name.source, reference.clone()));
         let by_reference = found(reference.and_then(|reference| self.by_reference.get(&reference)));
         match (name.job, by_id.as_slice(), by_reference.as_slice()) {
             (None, _, []) | (Some(_), [], []) => Ok(None),
@@ -119,8 +141,14 @@ impl Jobs {
             (None, _, [_, ..]) | (Some(_), [_, _, ..], _) => Err(RejectReason::ReferenceAmbiguous),
             (Some(_), [one], []) => {
                 let row = &self.rows[*one];
-                let other = name.reference.is_some() && row.reference.is_some() && row.source == Some(name.source);
-                if other { Err(RejectReason::ReferenceMismatch) } else { Ok(Some(*one)) }
+                let other = name.reference.is_some()
+                    && row.reference.is_some()
+                    && row.source == Some(name.source);
+                if other {
+                    Err(RejectReason::ReferenceMismatch)
+                } else {
+                    Ok(Some(*one))
+                }
             }
             (Some(_), [one], also) if also.contains(one) => Ok(Some(*one)),
             (Some(_), _, [_, ..]) => Err(RejectReason::ReferenceMismatch),
@@ -130,11 +158,16 @@ impl Jobs {
     /// Takes over the provider's reference from an event that names the job by our id.
     fn bind(&mut self, at: usize, name: &Name) {
         let row = &mut self.rows[at];
-        let Some(reference) = name.reference.as_ref().filter(|_| row.reference.is_none()) else { return };
+        let Some(reference) = name.reference.as_ref().filter(|_| row.reference.is_none()) else {
+            return;
+        };
         row.source = Some(name.source);
         row.reference = Some(reference.clone());
         row.job.dispatched = true;
-        self.by_reference.entry((name.source, reference.clone())).or_default().push(at);
+        self.by_reference
+            .entry((name.source, reference.clone()))
+            .or_default()
+            .push(at);
         self.changed.insert(at);
     }
 }
@@ -167,14 +200,25 @@ impl<'a> Plan<'a> {
         batch: Batch,
         now: DateTime<Utc>,
     ) -> Self {
-        Self { setting, prices, recorded, now, jobs, batch, transitions: Vec::new(), outcomes: Vec::new() }
+        Self {
+            setting,
+            prices,
+            recorded,
+            now,
+            jobs,
+            batch,
+            transitions: Vec::new(),
+            outcomes: Vec::new(),
+        }
     }
 
     /// Plans one event on top of those before it.
     pub(super) fn settle(&mut self, event: &Due, reading: Read) -> Result<(), SettleError> {
         let outcome = match reading {
             Ok(Reading::Fact { about, fact }) => self.hear(event, &about, &fact)?,
-            Ok(Reading::Unused(_)) => event.outcome(EventState::Ignored, Some(IgnoreReason::UnusedType.as_str())),
+            Ok(Reading::Unused(_)) => {
+                event.outcome(EventState::Ignored, Some(IgnoreReason::UnusedType.as_str()))
+            }
             Err(reason) => event.outcome(EventState::Rejected, Some(reason.as_str())),
         };
         self.outcomes.push(outcome);
@@ -190,10 +234,16 @@ impl<'a> Plan<'a> {
         };
         let row = &self.jobs.rows[at];
         if let Some(reason) = mismatch(event, about, row) {
-            return Ok(event.outcome(EventState::Rejected, Some(reason.as_str())).about(row));
+            return Ok(event
+                .outcome(EventState::Rejected, Some(reason.as_str()))
+                .about(row));
         }
         let price = self.prices.get(&row.price_key()).ok_or_else(|| {
-            StoreError::inconsistent("jobs", "price_version", format!("{} has no readable price", row.id))
+            StoreError::inconsistent(
+                "jobs",
+                "price_version",
+                format!("{} has no readable price", row.id),
+            )
         })?;
         let spendable = self.spendable(row, fact)?;
         let decision = decide::decide(&row.job, fact, row.policy, price, spendable)?;
@@ -218,7 +268,12 @@ impl<'a> Plan<'a> {
             (Verdict::Running, _) => Ok(nothing),
             (_, Some(funds)) if funds.frozen => Ok(nothing),
             (_, Some(funds)) => Ok(funds.spendable(self.now)?),
-            (_, None) => Err(StoreError::inconsistent("accounts", "wallet_id", format!("{} has no accounts", row.wallet)).into()),
+            (_, None) => Err(StoreError::inconsistent(
+                "accounts",
+                "wallet_id",
+                format!("{} has no accounts", row.wallet),
+            )
+            .into()),
         }
     }
 
@@ -239,12 +294,20 @@ impl<'a> Plan<'a> {
         let postings: Vec<_> = change
             .effects
             .into_iter()
-            .map(|effect| Posting { key: key(&effect), wallet: row.wallet, effect, event: Some(event.id) })
+            .map(|effect| Posting {
+                key: key(&effect),
+                wallet: row.wallet,
+                effect,
+                event: Some(event.id),
+            })
             .collect();
         let answer = match self.compare(&postings)? {
             Comparison::Different => return Ok((EventState::Conflict, Some(SETTLED_DIFFERENTLY))),
             // The settlement is there, only the job does not know it: bring the job up to it.
-            Comparison::Same => (EventState::Ignored, Some(IgnoreReason::AlreadySettled.as_str())),
+            Comparison::Same => (
+                EventState::Ignored,
+                Some(IgnoreReason::AlreadySettled.as_str()),
+            ),
             Comparison::New => {
                 for posting in &postings {
                     self.batch.add(self.setting.engine, posting)?;
@@ -274,8 +337,13 @@ impl<'a> Plan<'a> {
     fn compare(&self, postings: &[Posting]) -> Result<Comparison, SettleError> {
         let mut recorded = 0;
         for posting in postings {
-            let Some(found) = self.recorded.get(&posting.key) else { continue };
-            let hash = posting.effect.content_hash(&posting.key).map_err(crate::ledger::PostError::from)?;
+            let Some(found) = self.recorded.get(&posting.key) else {
+                continue;
+            };
+            let hash = posting
+                .effect
+                .content_hash(&posting.key)
+                .map_err(crate::ledger::PostError::from)?;
             if found.content_hash != hash || found.wallet != posting.wallet {
                 return Ok(Comparison::Different);
             }
@@ -290,7 +358,10 @@ impl<'a> Plan<'a> {
 
     fn wait_for_job(&self, event: &Due) -> Outcome {
         if self.now - event.received_at >= self.setting.patience.unknown_job {
-            return event.outcome(EventState::Rejected, Some(RejectReason::UnknownJob.as_str()));
+            return event.outcome(
+                EventState::Rejected,
+                Some(RejectReason::UnknownJob.as_str()),
+            );
         }
         self.wait(event, WaitReason::Job)
     }
@@ -298,7 +369,11 @@ impl<'a> Plan<'a> {
     fn wait(&self, event: &Due, reason: WaitReason) -> Outcome {
         let due_at = Some(self.setting.patience.next(self.now, event.attempts));
         let attempts = event.attempts.saturating_add(1);
-        Outcome { due_at, attempts, ..event.outcome(EventState::Waiting, Some(reason.as_str())) }
+        Outcome {
+            due_at,
+            attempts,
+            ..event.outcome(EventState::Waiting, Some(reason.as_str()))
+        }
     }
 }
 
@@ -310,7 +385,11 @@ fn mismatch(event: &Due, about: &Address, row: &JobRow) -> Option<RejectReason> 
     if row.source.is_some_and(|source| source != event.source) {
         return Some(RejectReason::SourceMismatch);
     }
-    if about.model.as_ref().is_some_and(|model| *model != row.model) {
+    if about
+        .model
+        .as_ref()
+        .is_some_and(|model| *model != row.model)
+    {
         return Some(RejectReason::ModelMismatch);
     }
     (row.job.state == State::Blocked).then_some(RejectReason::JobBlocked)

@@ -54,13 +54,23 @@ pub(super) struct Outcome {
 impl Due {
     /// A final outcome; its job is added by [`Outcome::about`].
     pub(super) fn outcome(&self, state: EventState, reason: Option<&'static str>) -> Outcome {
-        Outcome { event: self.id, state, reason, attempts: self.attempts, due_at: None, job: None }
+        Outcome {
+            event: self.id,
+            state,
+            reason,
+            attempts: self.attempts,
+            due_at: None,
+            job: None,
+        }
     }
 }
 
 impl Outcome {
     pub(super) fn about(self, row: &JobRow) -> Self {
-        Self { job: Some((row.tenant, row.id)), ..self }
+        Self {
+            job: Some((row.tenant, row.id)),
+            ..self
+        }
     }
 }
 
@@ -106,7 +116,10 @@ impl TryFrom<DueRow> for Due {
             due_at: row.due_at,
             source: SourceId(row.source_id),
             livemode: row.livemode,
-            adapter: row.adapter.parse().map_err(|error| StoreError::inconsistent("sources", "adapter", error))?,
+            adapter: row
+                .adapter
+                .parse()
+                .map_err(|error| StoreError::inconsistent("sources", "adapter", error))?,
             job_hint: row.job_hint.map(JobId),
             provider_reference: row.provider_reference,
             received_at: row.received_at,
@@ -146,7 +159,10 @@ pub(super) async fn claim_shard(
 }
 
 /// Claims named events, as far as they are still due and free.
-pub(super) async fn claim_only(conn: &mut PgConnection, events: &[EventId]) -> Result<Vec<Due>, StoreError> {
+pub(super) async fn claim_only(
+    conn: &mut PgConnection,
+    events: &[EventId],
+) -> Result<Vec<Due>, StoreError> {
     let rows = sqlx::query_as!(
         DueRow,
         r#"WITH due AS MATERIALIZED (
@@ -170,9 +186,15 @@ fn numbers(events: &[EventId]) -> Vec<i64> {
 }
 
 /// Reads price versions.
-pub(super) async fn load_prices(conn: &mut PgConnection, wanted: &[PriceKey]) -> Result<Vec<Price>, StoreError> {
+pub(super) async fn load_prices(
+    conn: &mut PgConnection,
+    wanted: &[PriceKey],
+) -> Result<Vec<Price>, StoreError> {
     let models: Vec<_> = wanted.iter().map(|(model, ..)| model.as_str()).collect();
-    let currencies: Vec<_> = wanted.iter().map(|(_, currency, _)| currency.code()).collect();
+    let currencies: Vec<_> = wanted
+        .iter()
+        .map(|(_, currency, _)| currency.code())
+        .collect();
     let versions: Vec<_> = wanted.iter().map(|(.., version)| *version).collect();
     let rows = sqlx::query!(
         r#"SELECT p.model, p.currency, p.version, p.terms
@@ -198,7 +220,8 @@ pub(super) async fn load_prices(conn: &mut PgConnection, wanted: &[PriceKey]) ->
 }
 
 fn currency(code: &str) -> Result<Currency, StoreError> {
-    code.parse().map_err(|error| StoreError::inconsistent("currencies", "currency", error))
+    code.parse()
+        .map_err(|error| StoreError::inconsistent("currencies", "currency", error))
 }
 
 /// All settlements of jobs, by key.
@@ -206,7 +229,8 @@ pub(super) async fn recorded(
     conn: &mut PgConnection,
     jobs: &[(TenantId, JobId)],
 ) -> Result<HashMap<SettlementKey, Recorded>, StoreError> {
-    let (tenants, ids): (Vec<_>, Vec<_>) = jobs.iter().map(|(tenant, job)| (tenant.0, job.0)).unzip();
+    let (tenants, ids): (Vec<_>, Vec<_>) =
+        jobs.iter().map(|(tenant, job)| (tenant.0, job.0)).unzip();
     let rows = sqlx::query!(
         r#"SELECT s.tenant_id, s.subject_id, s.phase, s.version, s.wallet_id, s.content_hash
            FROM unnest($1::uuid[], $2::uuid[]) AS wanted (tenant_id, subject_id)
@@ -221,17 +245,27 @@ pub(super) async fn recorded(
         let key = SettlementKey {
             tenant: TenantId(row.tenant_id),
             subject: Subject::Job(JobId(row.subject_id)),
-            phase: row.phase.parse().map_err(|error| StoreError::inconsistent("settlements", "phase", error))?,
+            phase: row
+                .phase
+                .parse()
+                .map_err(|error| StoreError::inconsistent("settlements", "phase", error))?,
             version: row.version,
         };
         let content_hash = hash(row.content_hash, "settlements", "content_hash")?;
-        recorded.insert(key, Recorded { wallet: WalletId(row.wallet_id), content_hash });
+        recorded.insert(
+            key,
+            Recorded {
+                wallet: WalletId(row.wallet_id),
+                content_hash,
+            },
+        );
     }
     Ok(recorded)
 }
 
 fn hash(bytes: Vec<u8>, table: &'static str, column: &'static str) -> Result<Hash, StoreError> {
-    Hash::try_from(bytes).map_err(|bytes| StoreError::inconsistent(table, column, format!("{} bytes", bytes.len())))
+    Hash::try_from(bytes)
+        .map_err(|bytes| StoreError::inconsistent(table, column, format!("{} bytes", bytes.len())))
 }
 
 /// Records steps of jobs' lives.
@@ -275,12 +309,21 @@ pub(super) async fn save_outcomes(
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     let events: Vec<_> = outcomes.iter().map(|outcome| outcome.event.0).collect();
-    let states: Vec<_> = outcomes.iter().map(|outcome| outcome.state.as_str()).collect();
+    let states: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| outcome.state.as_str())
+        .collect();
     let reasons: Vec<_> = outcomes.iter().map(|outcome| outcome.reason).collect();
     let attempts: Vec<_> = outcomes.iter().map(|outcome| outcome.attempts).collect();
     let due: Vec<_> = outcomes.iter().map(|outcome| outcome.due_at).collect();
-    let tenants: Vec<_> = outcomes.iter().map(|outcome| outcome.job.map(|(tenant, _)| tenant.0)).collect();
-    let jobs: Vec<_> = outcomes.iter().map(|outcome| outcome.job.map(|(_, job)| job.0)).collect();
+    let tenants: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| outcome.job.map(|(tenant, _)| tenant.0))
+        .collect();
+    let jobs: Vec<_> = outcomes
+        .iter()
+        .map(|outcome| outcome.job.map(|(_, job)| job.0))
+        .collect();
     let saved = sqlx::query!(
         r#"UPDATE events SET state = decided.state, reason = decided.reason, attempts = decided.attempts,
                due_at = decided.due_at, tenant_id = decided.tenant_id, job_id = decided.job_id,
@@ -302,11 +345,18 @@ pub(super) async fn save_outcomes(
     if saved.rows_affected() == outcomes.len() as u64 {
         return Ok(());
     }
-    Err(StoreError::inconsistent("events", "state", "a claimed event is gone"))
+    Err(StoreError::inconsistent(
+        "events",
+        "state",
+        "a claimed event is gone",
+    ))
 }
 
 /// Locks an event that is still due and says how often it was looked at.
-pub(super) async fn lock_due(conn: &mut PgConnection, event: EventId) -> Result<Option<i16>, StoreError> {
+pub(super) async fn lock_due(
+    conn: &mut PgConnection,
+    event: EventId,
+) -> Result<Option<i16>, StoreError> {
     let attempts = sqlx::query_scalar!(
         "SELECT attempts FROM events WHERE event_id = $1 AND due_at IS NOT NULL FOR UPDATE",
         event.0
@@ -336,18 +386,26 @@ pub(super) async fn fail(
 }
 
 /// Waits for the locks of events, then counts the decided ones.
-pub(super) async fn decided_among(conn: &mut PgConnection, events: &[EventId]) -> Result<u64, StoreError> {
+pub(super) async fn decided_among(
+    conn: &mut PgConnection,
+    events: &[EventId],
+) -> Result<u64, StoreError> {
     let undecided = sqlx::query_scalar!(
         "SELECT due_at IS NULL FROM events WHERE event_id = ANY ($1) ORDER BY due_at, event_id FOR UPDATE",
         &numbers(events),
     )
     .fetch_all(conn)
     .await?;
-    Ok(undecided.into_iter().filter(|decided| *decided == Some(true)).count() as u64)
+    Ok(undecided
+        .into_iter()
+        .filter(|decided| *decided == Some(true))
+        .count() as u64)
 }
 
 /// Tells listeners that something was settled: once a batch, never once a row.
 pub(super) async fn announce(conn: &mut PgConnection) -> Result<(), StoreError> {
-    sqlx::query!("SELECT pg_notify('quittance', 'settled')").execute(conn).await?;
+    sqlx::query!("SELECT pg_notify('quittance', 'settled')")
+        .execute(conn)
+        .await?;
     Ok(())
 }

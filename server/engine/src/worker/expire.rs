@@ -32,7 +32,10 @@ pub async fn run(engine: Engine, stop: CancellationToken) {
             Ok(lots) if lots as i64 >= BATCH && !stop.is_cancelled() => continue,
             Ok(_) => {}
             Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "expiring credit failed");
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "expiring credit failed"
+                );
             }
         }
         if !pause(&stop, EVERY).await {
@@ -47,7 +50,11 @@ pub async fn run(engine: Engine, stop: CancellationToken) {
 /// [`PostError`].
 pub async fn expire(engine: &Engine) -> Result<usize, PostError> {
     let at = engine.clock().now();
-    let mut tx = engine.pool().begin().await.map_err(crate::error::StoreError::from)?;
+    let mut tx = engine
+        .pool()
+        .begin()
+        .await
+        .map_err(crate::error::StoreError::from)?;
     let due = ledger::expiring_wallets(&mut tx, at, BATCH).await?;
     let locked = ledger::lock(&mut tx, &due, &[]).await?;
     // Read under the locks: what remained before may have been spent meanwhile.
@@ -93,8 +100,16 @@ fn posting(lot: &ExpiredLot, at: DateTime<Utc>) -> Posting {
         phase: Phase::Expiry,
         version: lot.version,
         amount: lot.remaining,
-        entries: vec![Entry { entry_type: EntryType::Breakage, amount: lot.remaining }],
+        entries: vec![Entry {
+            entry_type: EntryType::Breakage,
+            amount: lot.remaining,
+        }],
         snapshot: json!({ "expired_at": lot.expired_at.to_rfc3339(), "found_at": at.to_rfc3339() }),
     };
-    Posting { key, wallet: lot.wallet, effect, event: None }
+    Posting {
+        key,
+        wallet: lot.wallet,
+        effect,
+        event: None,
+    }
 }

@@ -19,7 +19,10 @@ const MONTHS_AHEAD: u32 = 3;
 pub async fn run(engine: Engine, rejected_deliveries: i32, stop: CancellationToken) {
     loop {
         if let Err(error) = maintain(&engine, rejected_deliveries).await {
-            tracing::error!(error = &error as &dyn std::error::Error, "maintenance failed");
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "maintenance failed"
+            );
         }
         if !pause(&stop, EVERY).await {
             return;
@@ -42,7 +45,12 @@ pub async fn maintain(engine: &Engine, rejected_deliveries: i32) -> Result<(), S
     let sessions = store::sweep_sessions(&mut conn, now).await?;
     let failures = store::sweep_sign_in_failures(&mut conn, now).await?;
     if pruned + sessions + failures > 0 {
-        tracing::info!(pruned, sessions, failures, "swept rejected deliveries, sessions and failed sign-ins");
+        tracing::info!(
+            pruned,
+            sessions,
+            failures,
+            "swept rejected deliveries, sessions and failed sign-ins"
+        );
     }
     Ok(())
 }

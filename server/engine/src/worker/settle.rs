@@ -17,7 +17,7 @@ use crate::{
     Engine,
     error::StoreError,
     ledger::PostError,
-    settlement::{self, Claim, Prices, Report, SettleError, Setting},
+    settlement::{self, Claim, Prices, Report, Setting, SettleError},
 };
 
 /// How often a batch that lost a deadlock or serialization race is tried as it is.
@@ -69,7 +69,12 @@ struct Part {
 impl Settler {
     /// A worker for one shard.
     pub fn new(engine: Engine, settings: Settings, shard: i16) -> Self {
-        Self { engine, settings, shard, prices: Arc::default() }
+        Self {
+            engine,
+            settings,
+            shard,
+            prices: Arc::default(),
+        }
     }
 
     /// Works until stopped.
@@ -88,7 +93,11 @@ impl Settler {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::error!(error = &error as &dyn std::error::Error, shard = self.shard, "settling failed");
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        shard = self.shard,
+                        "settling failed"
+                    );
                     metrics::counter!("quittance_settle_storage_failures_total").increment(1);
                     pause(&stop, STORAGE_PAUSE).await;
                 }
@@ -101,33 +110,67 @@ impl Settler {
     /// # Errors
     /// When the storage failed; what was not committed is still due.
     pub async fn work(&self) -> Result<usize, StoreError> {
-        let limit = if (self.settings.busy)() { self.settings.busy_batch } else { self.settings.batch };
-        let claim = Claim::Shard { shard: self.shard, of: self.settings.shards, limit };
+        let limit = if (self.settings.busy)() {
+            self.settings.busy_batch
+        } else {
+            self.settings.batch
+        };
+        let claim = Claim::Shard {
+            shard: self.shard,
+            of: self.settings.shards,
+            limit,
+        };
         let mut events = Vec::new();
         match self.attempt(claim, false, &mut events).await {
             Ok(report) => self.measure(&report),
-            Err(error) => self.recover(error, Part { events: events.clone(), compare: false, races: 0 }).await?,
+            Err(error) => {
+                self.recover(
+                    error,
+                    Part {
+                        events: events.clone(),
+                        compare: false,
+                        races: 0,
+                    },
+                )
+                .await?
+            }
         }
         Ok(events.len())
     }
 
     /// One transaction. `events` tells what was claimed, also when it failed.
-    async fn attempt(&self, claim: Claim<'_>, compare: bool, events: &mut Vec<EventId>) -> Result<Report, AttemptError> {
+    async fn attempt(
+        &self,
+        claim: Claim<'_>,
+        compare: bool,
+        events: &mut Vec<EventId>,
+    ) -> Result<Report, AttemptError> {
         let started = Instant::now();
         let now = self.engine.clock().now();
         let mut tx = self.engine.pool().begin().await.map_err(storage)?;
-        let due = settlement::claim(&mut tx, claim, now).await.map_err(SettleError::from)?;
+        let due = settlement::claim(&mut tx, claim, now)
+            .await
+            .map_err(SettleError::from)?;
         events.extend(due.iter().map(|event| event.id));
-        let Some(oldest) = due.first() else { return Ok(Report::default()) };
+        let Some(oldest) = due.first() else {
+            return Ok(Report::default());
+        };
         metrics::gauge!("quittance_settle_lag_seconds").set((now - oldest.due_at).as_seconds_f64());
-        let setting =
-            Setting { engine: &self.engine, prices: &self.prices, patience: self.settings.patience, compare };
+        let setting = Setting {
+            engine: &self.engine,
+            prices: &self.prices,
+            patience: self.settings.patience,
+            compare,
+        };
         let report = match settlement::settle(&mut tx, setting, &due, now).await {
             Ok(report) => report,
             Err(error) => {
                 // Now, not whenever the pool gets to it: a retry would pass over events still locked.
                 if let Err(rollback) = tx.rollback().await {
-                    tracing::warn!(error = &rollback as &dyn std::error::Error, "rolling back failed");
+                    tracing::warn!(
+                        error = &rollback as &dyn std::error::Error,
+                        "rolling back failed"
+                    );
                 }
                 return Err(error.into());
             }
@@ -135,10 +178,15 @@ impl Settler {
         self.reached(Point::BeforeCommit).await;
         tx.commit().await.map_err(|error| {
             let error = StoreError::from(error);
-            if error.outcome_unknown() { AttemptError::InDoubt(error) } else { SettleError::from(error).into() }
+            if error.outcome_unknown() {
+                AttemptError::InDoubt(error)
+            } else {
+                SettleError::from(error).into()
+            }
         })?;
         self.reached(Point::AfterCommit).await;
-        metrics::histogram!("quittance_settle_batch_seconds").record(started.elapsed().as_secs_f64());
+        metrics::histogram!("quittance_settle_batch_seconds")
+            .record(started.elapsed().as_secs_f64());
         Ok(report)
     }
 
@@ -169,7 +217,10 @@ impl Settler {
                         continue;
                     }
                     let rest = part.events.split_off(part.events.len() / 2);
-                    let rest = Part { events: rest, ..part };
+                    let rest = Part {
+                        events: rest,
+                        ..part
+                    };
                     self.retry(rest, &mut failed).await;
                 }
             }
@@ -180,7 +231,10 @@ impl Settler {
 
     async fn retry(&self, part: Part, failed: &mut Vec<(AttemptError, Part)>) {
         let mut claimed = Vec::new();
-        match self.attempt(Claim::Only(&part.events), part.compare, &mut claimed).await {
+        match self
+            .attempt(Claim::Only(&part.events), part.compare, &mut claimed)
+            .await
+        {
             Ok(report) => self.measure(&report),
             Err(error) => failed.push((error, part)),
         }
@@ -204,7 +258,8 @@ impl Settler {
     async fn set_aside(&self, event: EventId, error: &SettleError) -> Result<(), StoreError> {
         let reason = explain(error);
         tracing::error!(%event, reason, "an event could not be settled and is set aside");
-        metrics::counter!("quittance_settle_events_total", "state" => EventState::Failed.as_str()).increment(1);
+        metrics::counter!("quittance_settle_events_total", "state" => EventState::Failed.as_str())
+            .increment(1);
         let mut tx = self.engine.pool().begin().await?;
         let now = self.engine.clock().now();
         settlement::set_aside(&mut tx, event, &reason, self.settings.patience, now).await?;
@@ -217,11 +272,17 @@ impl Settler {
         if events == 0 {
             return;
         }
-        tracing::debug!(shard = self.shard, events, settlements = report.settlements, "settled a batch");
+        tracing::debug!(
+            shard = self.shard,
+            events,
+            settlements = report.settlements,
+            "settled a batch"
+        );
         metrics::counter!("quittance_settle_batches_total").increment(1);
         metrics::counter!("quittance_settlements_total").increment(report.settlements);
         for (state, count) in &report.events {
-            metrics::counter!("quittance_settle_events_total", "state" => state.as_str()).increment(*count);
+            metrics::counter!("quittance_settle_events_total", "state" => state.as_str())
+                .increment(*count);
         }
     }
 }
@@ -232,7 +293,8 @@ fn storage(error: sqlx::Error) -> AttemptError {
 
 fn into_storage(error: SettleError) -> StoreError {
     match error {
-        SettleError::Store(error) | SettleError::Post(PostError::Store(error) | PostError::Overdrawn(error)) => error,
+        SettleError::Store(error)
+        | SettleError::Post(PostError::Store(error) | PostError::Overdrawn(error)) => error,
         other => StoreError::inconsistent("events", "state", other),
     }
 }
@@ -243,21 +305,35 @@ fn remedy(error: &SettleError, part: &Part) -> Remedy {
     {
         return Remedy::Compare;
     }
-    let Some(StoreError::Database(error)) = error.storage() else { return Remedy::Isolate };
+    let Some(StoreError::Database(error)) = error.storage() else {
+        return Remedy::Isolate;
+    };
     let sqlx::Error::Database(database) = error else {
         // A row that cannot be decoded is a property of that row; anything else lost the database.
         let of_a_row = matches!(
             error,
-            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::Encode(_) | sqlx::Error::RowNotFound
+            sqlx::Error::ColumnDecode { .. }
+                | sqlx::Error::Decode(_)
+                | sqlx::Error::Encode(_)
+                | sqlx::Error::RowNotFound
         );
-        return if of_a_row { Remedy::Isolate } else { Remedy::Storage };
+        return if of_a_row {
+            Remedy::Isolate
+        } else {
+            Remedy::Storage
+        };
     };
     let code = database.code().unwrap_or_default();
     match &*code {
         // serialization_failure, deadlock_detected, lock_not_available
         "40001" | "40P01" | "55P03" if part.races < RACES => Remedy::Again,
         // Connection, resources, operator intervention, system, read-only: no event is at fault.
-        code if ["08", "25", "53", "57", "58"].iter().any(|class| code.starts_with(class)) => Remedy::Storage,
+        code if ["08", "25", "53", "57", "58"]
+            .iter()
+            .any(|class| code.starts_with(class)) =>
+        {
+            Remedy::Storage
+        }
         _ => Remedy::Isolate,
     }
 }
@@ -271,5 +347,8 @@ fn explain(error: &SettleError) -> String {
         text.push_str(&error.to_string());
         cause = error.source();
     }
-    text.chars().filter(|c| !c.is_control()).take(MAX_REASON_CHARS).collect()
+    text.chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_REASON_CHARS)
+        .collect()
 }

@@ -63,7 +63,13 @@ impl Bench {
             .await
             .unwrap();
         let (wallet, source) = (WalletId(engine.mint()), SourceId(engine.mint()));
-        let bench = Self { owner, engine, tenant, wallet, source };
+        let bench = Self {
+            owner,
+            engine,
+            tenant,
+            wallet,
+            source,
+        };
         bench.open_wallet(wallet, true).await;
         bench.set_up_source_and_price().await;
         bench

@@ -26,7 +26,10 @@ pub(in crate::ledger) async fn expiring_wallets(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows.into_iter().map(|row| (TenantId(row.tenant_id), WalletId(row.wallet_id))).collect())
+    Ok(rows
+        .into_iter()
+        .map(|row| (TenantId(row.tenant_id), WalletId(row.wallet_id)))
+        .collect())
 }
 
 /// Lots of locked wallets past their date, with the version their next expiry settlement has.
@@ -58,7 +61,8 @@ pub(in crate::ledger) async fn expired_lots(
                 tenant: TenantId(row.tenant_id),
                 wallet: WalletId(row.wallet_id),
                 lot: LotId(row.lot_id),
-                remaining: remaining.map_err(|error| StoreError::inconsistent("lots", "remaining", error))?,
+                remaining: remaining
+                    .map_err(|error| StoreError::inconsistent("lots", "remaining", error))?,
                 expired_at: row.expired_at,
                 version: row.version,
             })

@@ -46,9 +46,14 @@ pub(in crate::settlement) async fn lock_jobs(
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let hints: Vec<_> = names.iter().filter_map(|name| name.job.map(|job| job.0)).collect();
-    let (sources, references): (Vec<_>, Vec<_>) =
-        names.iter().filter_map(|name| Some((name.source.0, name.reference.as_deref()?))).unzip();
+    let hints: Vec<_> = names
+        .iter()
+        .filter_map(|name| name.job.map(|job| job.0))
+        .collect();
+    let (sources, references): (Vec<_>, Vec<_>) = names
+        .iter()
+        .filter_map(|name| Some((name.source.0, name.reference.as_deref()?)))
+        .unzip();
     let rows = sqlx::query!(
         r#"WITH wanted AS (
                SELECT j.tenant_id, j.job_id FROM unnest($1::uuid[]) AS hint (job_id) JOIN jobs j USING (job_id)
@@ -74,13 +79,16 @@ pub(in crate::settlement) async fn lock_jobs(
         .map(|row| {
             let currency = currency(&row.currency)?;
             let amount = |column, value: Decimal| {
-                Amount::exact(value, currency).map_err(|error| StoreError::inconsistent("jobs", column, error))
+                Amount::exact(value, currency)
+                    .map_err(|error| StoreError::inconsistent("jobs", column, error))
             };
             let state = word(&row.state, "jobs", "state")?;
             let billed = match (row.usage_revision, row.usage_occurred_at, row.usage_hash) {
-                (Some(revision), Some(occurred_at), Some(bytes)) => {
-                    Some(Billed { revision, occurred_at, hash: hash(bytes, "jobs", "usage_hash")? })
-                }
+                (Some(revision), Some(occurred_at), Some(bytes)) => Some(Billed {
+                    revision,
+                    occurred_at,
+                    hash: hash(bytes, "jobs", "usage_hash")?,
+                }),
                 _ => None,
             };
             Ok(JobRow {
@@ -117,7 +125,8 @@ pub(in crate::settlement) async fn lock_jobs(
                     output_required: row.output_required,
                     output_stored: row.output_stored,
                     cancel_requested_at: row.cancel_requested_at,
-                    dispatched: row.provider_reference.is_some() || !matches!(state, domain::job::State::Pending),
+                    dispatched: row.provider_reference.is_some()
+                        || !matches!(state, domain::job::State::Pending),
                 },
                 reference: row.provider_reference,
             })
@@ -129,7 +138,8 @@ fn word<T>(text: &str, table: &'static str, column: &'static str) -> Result<T, S
 where
     T: std::str::FromStr<Err = domain::code::UnknownWord>,
 {
-    text.parse().map_err(|error| StoreError::inconsistent(table, column, error))
+    text.parse()
+        .map_err(|error| StoreError::inconsistent(table, column, error))
 }
 
 /// Saves changed jobs.
@@ -143,18 +153,50 @@ pub(in crate::settlement) async fn save_jobs<'a>(
         return Ok(());
     }
     let uuids = |pick: fn(&JobRow) -> Uuid| rows.iter().map(|row| pick(row)).collect::<Vec<_>>();
-    let amounts = |pick: fn(&Job) -> Amount| rows.iter().map(|row| pick(&row.job).value()).collect::<Vec<_>>();
+    let amounts = |pick: fn(&Job) -> Amount| {
+        rows.iter()
+            .map(|row| pick(&row.job).value())
+            .collect::<Vec<_>>()
+    };
     let counts = |pick: fn(&JobRow) -> i32| rows.iter().map(|row| pick(row)).collect::<Vec<_>>();
     let states: Vec<_> = rows.iter().map(|row| row.job.state.as_str()).collect();
-    let reasons: Vec<_> = rows.iter().map(|row| row.job.state_reason.as_deref()).collect();
-    let settlement_states: Vec<_> = rows.iter().map(|row| row.job.settlement_state().as_str()).collect();
+    let reasons: Vec<_> = rows
+        .iter()
+        .map(|row| row.job.state_reason.as_deref())
+        .collect();
+    let settlement_states: Vec<_> = rows
+        .iter()
+        .map(|row| row.job.settlement_state().as_str())
+        .collect();
     let billed = |row: &&JobRow| row.job.billed;
-    let revisions: Vec<_> = rows.iter().map(billed).map(|billed| billed.map(|billed| billed.revision)).collect();
-    let occurred: Vec<_> = rows.iter().map(billed).map(|billed| billed.map(|billed| billed.occurred_at)).collect();
-    let hashes: Vec<_> = rows.iter().map(|row| row.job.billed.as_ref().map(|billed| billed.hash.0.as_slice())).collect();
-    let sources: Vec<_> = rows.iter().map(|row| row.source.map(|source| source.0)).collect();
+    let revisions: Vec<_> = rows
+        .iter()
+        .map(billed)
+        .map(|billed| billed.map(|billed| billed.revision))
+        .collect();
+    let occurred: Vec<_> = rows
+        .iter()
+        .map(billed)
+        .map(|billed| billed.map(|billed| billed.occurred_at))
+        .collect();
+    let hashes: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            row.job
+                .billed
+                .as_ref()
+                .map(|billed| billed.hash.0.as_slice())
+        })
+        .collect();
+    let sources: Vec<_> = rows
+        .iter()
+        .map(|row| row.source.map(|source| source.0))
+        .collect();
     let references: Vec<_> = rows.iter().map(|row| row.reference.as_deref()).collect();
-    let entered: Vec<_> = rows.iter().map(|row| row.state_changed.then_some(now)).collect();
+    let entered: Vec<_> = rows
+        .iter()
+        .map(|row| row.state_changed.then_some(now))
+        .collect();
     let saved = sqlx::query!(
         r#"UPDATE jobs SET state = n.state, state_reason = n.state_reason, settlement_state = n.settlement_state,
                held = n.held, captured = n.captured, receivable = n.receivable, reserve_version = n.reserve,
@@ -193,5 +235,9 @@ pub(in crate::settlement) async fn save_jobs<'a>(
     if saved.rows_affected() == rows.len() as u64 {
         return Ok(());
     }
-    Err(StoreError::inconsistent("jobs", "state", "a locked job is gone"))
+    Err(StoreError::inconsistent(
+        "jobs",
+        "state",
+        "a locked job is gone",
+    ))
 }

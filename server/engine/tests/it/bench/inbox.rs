@@ -25,7 +25,12 @@ pub fn price() -> Price {
         "components": [{ "meter": "images", "price": "1", "per": "1" }],
         "estimate": { "images": "1" },
     });
-    Price { model: "studio/image".into(), currency: currency(), version: 1, terms: serde_json::from_value(terms).unwrap() }
+    Price {
+        model: "studio/image".into(),
+        currency: currency(),
+        version: 1,
+        terms: serde_json::from_value(terms).unwrap(),
+    }
 }
 
 /// How a story's job differs from the usual one.
@@ -95,7 +100,9 @@ impl Bench {
         };
         let effect = decide::reserve(&mut job, &snapshot);
         let mut tx = self.begin().await;
-        let locked = ledger::lock(&mut tx, &[(self.tenant, wallet)], &[]).await.unwrap();
+        let locked = ledger::lock(&mut tx, &[(self.tenant, wallet)], &[])
+            .await
+            .unwrap();
         let livemode = locked.get(self.tenant, wallet).unwrap().livemode;
         sqlx::query(
             "INSERT INTO jobs (tenant_id, job_id, wallet_id, currency, livemode, user_id, client_request_id, request_hash,
@@ -130,9 +137,21 @@ impl Bench {
         .execute(&mut *tx)
         .await
         .unwrap();
-        let key = SettlementKey { tenant: self.tenant, subject: Subject::Job(id), phase: effect.phase, version: 1 };
-        let posting = Posting { key, wallet, effect, event: None };
-        ledger::post(&mut tx, &self.engine, locked, &[posting], self.now()).await.unwrap();
+        let key = SettlementKey {
+            tenant: self.tenant,
+            subject: Subject::Job(id),
+            phase: effect.phase,
+            version: 1,
+        };
+        let posting = Posting {
+            key,
+            wallet,
+            effect,
+            event: None,
+        };
+        ledger::post(&mut tx, &self.engine, locked, &[posting], self.now())
+            .await
+            .unwrap();
         tx.commit().await.unwrap();
         id
     }
@@ -145,7 +164,11 @@ impl Bench {
     /// Puts an event into the inbox, as the receiver does.
     pub async fn hear_from(&self, source: SourceId, body: &serde_json::Value) -> EventId {
         let text = body.to_string();
-        let incoming = Incoming { delivery_id: None, job_parameter: None, body: &text };
+        let incoming = Incoming {
+            delivery_id: None,
+            job_parameter: None,
+            body: &text,
+        };
         let envelope = Adapter::Generic.envelope(&incoming).unwrap();
         let id = sqlx::query_scalar(
             "WITH e AS (
@@ -173,7 +196,14 @@ impl Bench {
 
     /// A settling worker.
     pub fn settler(&self) -> Settler {
-        Settler::new(self.engine.clone(), Settings { shards: 1, ..Settings::default() }, 0)
+        Settler::new(
+            self.engine.clone(),
+            Settings {
+                shards: 1,
+                ..Settings::default()
+            },
+            0,
+        )
     }
 
     /// Settles until nothing is due.
@@ -235,12 +265,23 @@ fn event(id: &str, kind: &str, at: i64, data: serde_json::Value) -> serde_json::
 
 /// The job succeeded with so many images, at this minute.
 pub fn succeeded(id: &str, job: JobId, images: u32, at: i64) -> serde_json::Value {
-    event(id, "job.succeeded", at, json!({ "job_id": job, "usage": { "images": images.to_string() } }))
+    event(
+        id,
+        "job.succeeded",
+        at,
+        json!({ "job_id": job, "usage": { "images": images.to_string() } }),
+    )
 }
 
 /// The same, naming the job by the provider's reference only.
-pub fn succeeded_by_reference(id: &str, reference: &str, images: u32, at: i64) -> serde_json::Value {
-    let data = json!({ "provider_reference": reference, "usage": { "images": images.to_string() } });
+pub fn succeeded_by_reference(
+    id: &str,
+    reference: &str,
+    images: u32,
+    at: i64,
+) -> serde_json::Value {
+    let data =
+        json!({ "provider_reference": reference, "usage": { "images": images.to_string() } });
     event(id, "job.succeeded", at, data)
 }
 
@@ -251,11 +292,17 @@ pub fn started(id: &str, job: JobId, at: i64) -> serde_json::Value {
 
 /// The job failed.
 pub fn failed(id: &str, job: JobId, at: i64) -> serde_json::Value {
-    event(id, "job.failed", at, json!({ "job_id": job, "error": "out of memory" }))
+    event(
+        id,
+        "job.failed",
+        at,
+        json!({ "job_id": job, "error": "out of memory" }),
+    )
 }
 
 /// The provider corrects the usage of a job.
 pub fn corrected(id: &str, job: JobId, images: u32, revision: i32, at: i64) -> serde_json::Value {
-    let data = json!({ "job_id": job, "revision": revision, "usage": { "images": images.to_string() } });
+    let data =
+        json!({ "job_id": job, "revision": revision, "usage": { "images": images.to_string() } });
     event(id, "job.usage_corrected", at, data)
 }

@@ -1,0 +1,177 @@
+//! Wallets: prepaid funds of a tenant in one currency and one mode.
+//!
+//! Credit enters only here, by [`grant`], which the command line and operators reach. Nothing a
+//! customer can call leads to it.
+
+mod store;
+pub mod views;
+
+use chrono::{DateTime, Utc};
+use domain::{
+    id::{LotId, TenantId, WalletId},
+    money::{Amount, Currency},
+    settlement::{Effect, Entry, EntryType, Phase, SettlementKey, Subject},
+};
+use serde_json::json;
+use sqlx::PgConnection;
+
+use crate::{
+    Engine,
+    error::StoreError,
+    ledger::{self, PostError, Posting},
+};
+
+/// Credit to be granted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grant {
+    /// Tenant.
+    pub tenant: TenantId,
+    /// Wallet.
+    pub wallet: WalletId,
+    /// How much; more than nothing.
+    pub amount: Amount,
+    /// When what remains expires; never, if `None`.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// Where the credit comes from.
+    pub note: String,
+}
+
+/// Why credit was not granted.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantError {
+    /// No such wallet of that tenant.
+    #[error("{0} does not exist")]
+    UnknownWallet(WalletId),
+    /// Nothing, or less.
+    #[error("a grant must be more than nothing, not {0}")]
+    NotPositive(Amount),
+    /// It would expire before it could be spent.
+    #[error("the credit would have expired already")]
+    Expired,
+    /// Not the wallet's currency, or a failure of storage.
+    #[error("the grant was not posted")]
+    Post(#[from] PostError),
+}
+
+impl From<StoreError> for GrantError {
+    fn from(error: StoreError) -> Self {
+        Self::Post(error.into())
+    }
+}
+
+/// Opens a wallet with its accounts.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn open(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    tenant: TenantId,
+    name: &str,
+    currency: Currency,
+    livemode: bool,
+) -> Result<WalletId, StoreError> {
+    let wallet = WalletId(engine.mint());
+    let at = engine.clock().now();
+    store::insert(conn, (tenant, wallet), name, currency, livemode, at).await?;
+    ledger::open_accounts(conn, engine, (tenant, wallet), currency, livemode).await?;
+    Ok(wallet)
+}
+
+/// Grants credit: a lot, its grant settlement, and the transfer funding → available.
+///
+/// # Errors
+/// [`GrantError`]; the transaction must be rolled back.
+pub async fn grant(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    grant: &Grant,
+) -> Result<LotId, GrantError> {
+    if !grant.amount.is_positive() {
+        return Err(GrantError::NotPositive(grant.amount));
+    }
+    let wallet = (grant.tenant, grant.wallet);
+    let locked = ledger::lock(conn, &[wallet], &[]).await?;
+    let funds = locked
+        .get(grant.tenant, grant.wallet)
+        .ok_or(GrantError::UnknownWallet(grant.wallet))?;
+    let livemode = funds.livemode;
+    // Refuses another currency before anything is written.
+    funds
+        .available()
+        .and_then(|available| available.plus(grant.amount))
+        .map_err(PostError::from)?;
+    let now = engine.clock().now();
+    if grant.expires_at.is_some_and(|expiry| expiry <= now) {
+        return Err(GrantError::Expired);
+    }
+    let lot = LotId(engine.mint());
+    store::insert_lot(conn, lot, grant, livemode, now).await?;
+    let (phase, version) = (Phase::Grant, 1);
+    let posting = Posting {
+        key: SettlementKey {
+            tenant: grant.tenant,
+            subject: Subject::Lot(lot),
+            phase,
+            version,
+        },
+        wallet: grant.wallet,
+        effect: Effect {
+            phase,
+            version,
+            amount: grant.amount,
+            entries: vec![Entry {
+                entry_type: EntryType::Grant,
+                amount: grant.amount,
+            }],
+            snapshot: json!({ "note": grant.note, "expires_at": grant.expires_at }),
+        },
+        event: None,
+    };
+    ledger::post(conn, engine, locked, &[posting], now).await?;
+    Ok(lot)
+}
+
+/// Stops spending. The wallet's lock is taken first, so a submission either finished before or sees it.
+///
+/// Returns whether the wallet exists; freezing a frozen wallet keeps the first reason.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn freeze(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    wallet: (TenantId, WalletId),
+    reason: &str,
+) -> Result<bool, StoreError> {
+    let locked = ledger::lock(conn, &[wallet], &[]).await?;
+    if locked.get(wallet.0, wallet.1).is_none() {
+        return Ok(false);
+    }
+    store::freeze(conn, wallet, reason, engine.clock().now()).await?;
+    Ok(true)
+}
+
+/// Lets spending go on. Returns whether the wallet exists.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn thaw(
+    conn: &mut PgConnection,
+    wallet: (TenantId, WalletId),
+) -> Result<bool, StoreError> {
+    store::thaw(conn, wallet).await
+}
+
+impl Engine {
+    /// Grants credit in a transaction of its own.
+    ///
+    /// # Errors
+    /// [`GrantError`]; nothing was written.
+    pub async fn grant(&self, credit: &Grant) -> Result<LotId, GrantError> {
+        let mut tx = self.pool().begin().await.map_err(StoreError::from)?;
+        let lot = grant(&mut tx, self, credit).await?;
+        tx.commit().await.map_err(StoreError::from)?;
+        Ok(lot)
+    }
+}
