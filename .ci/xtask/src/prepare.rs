@@ -1,0 +1,185 @@
+//! The query data (`.sqlx`) from which the query macros compile without a database.
+//!
+//! The macros describe each query on a live database and save what they learn, when they are
+//! given its address and a directory. So: a scratch cluster with the migrations applied, and a
+//! check of each crate that uses the macros, made to compile again by touching its sources.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+use embedded::{Cluster, Settings};
+
+use crate::command::{cargo, show};
+
+/// The crates that may hold query macros, each before those that depend on it.
+const CRATES: [(&str, &str); 2] = [("engine", "server/engine"), ("server", "server")];
+const MACROS: [&str; 5] = [
+    "query!(",
+    "query_as!(",
+    "query_scalar!(",
+    "query_unchecked!(",
+    "query_as_unchecked!(",
+];
+const FRESH: &str = "target/prepared";
+
+/// File name to content.
+type Queries = BTreeMap<String, Vec<u8>>;
+
+/// The tests' scratch cluster, whose files stay in `target` between runs.
+pub(crate) fn scratch() -> Result<Cluster> {
+    Cluster::start(Settings::scratch("target/scratch-postgres")).context("the scratch PostgreSQL")
+}
+
+/// Replaces the committed data with fresh data.
+pub(crate) fn write() -> Result<()> {
+    let mut cluster = scratch()?;
+    for (package, dir) in users()? {
+        let fresh = describe(&cluster, package, dir)?;
+        let committed = Path::new(dir).join(".sqlx");
+        if committed.exists() {
+            fs::remove_dir_all(&committed).context("clearing .sqlx")?;
+        }
+        fs::create_dir_all(&committed).context("creating .sqlx")?;
+        for (name, bytes) in &fresh {
+            fs::write(committed.join(name), bytes).with_context(|| format!("writing {name}"))?;
+        }
+        println!("{}: {} queries", committed.display(), fresh.len());
+    }
+    Ok(cluster.stop()?)
+}
+
+/// Fails when the committed data is not what the sources and the migrations give.
+pub(crate) fn check(cluster: &Cluster) -> Result<()> {
+    for (package, dir) in users()? {
+        let fresh = describe(cluster, package, dir)?;
+        let committed = read(&Path::new(dir).join(".sqlx"))?;
+        if fresh != committed {
+            let names = fresh.keys().chain(committed.keys());
+            let mut stale: Vec<&String> = names
+                .filter(|name| fresh.get(*name) != committed.get(*name))
+                .collect();
+            stale.sort();
+            stale.dedup();
+            bail!("{dir}/.sqlx is out of date ({stale:?}); run `cargo x prepare` and commit it");
+        }
+        println!("{dir}/.sqlx is current: {} queries", fresh.len());
+    }
+    Ok(())
+}
+
+fn users() -> Result<Vec<(&'static str, &'static str)>> {
+    let mut users = Vec::new();
+    for (package, dir) in CRATES {
+        for source in sources(Path::new(dir))? {
+            let text = fs::read_to_string(&source)
+                .with_context(|| format!("reading {}", source.display()))?;
+            if MACROS.iter().any(|name| text.contains(name)) {
+                users.push((package, dir));
+                break;
+            }
+        }
+    }
+    Ok(users)
+}
+
+/// A crate's own Rust files; crates below its directory have theirs.
+fn sources(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut waiting = vec![dir.join("src"), dir.join("tests"), dir.join("benches")];
+    while let Some(dir) = waiting.pop() {
+        if !dir.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(&dir).with_context(|| format!("listing {}", dir.display()))? {
+            let path = entry?.path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn describe(cluster: &Cluster, package: &str, dir: &str) -> Result<Queries> {
+    let url = migrated(cluster)?;
+    let fresh = std::path::absolute(FRESH).context("resolving target")?;
+    if fresh.exists() {
+        fs::remove_dir_all(&fresh).context("clearing target/prepared")?;
+    }
+    fs::create_dir_all(&fresh).context("creating target/prepared")?;
+    for source in sources(Path::new(dir))? {
+        File::options()
+            .append(true)
+            .open(&source)
+            .and_then(|file| file.set_modified(SystemTime::now()))
+            .with_context(|| format!("touching {}", source.display()))?;
+    }
+    let mut check = cargo();
+    check
+        .args(["check", "--package", package, "--all-targets"])
+        .env("SQLX_OFFLINE", "false")
+        .env("SQLX_OFFLINE_DIR", &fresh)
+        .env("DATABASE_URL", url);
+    show(&mut check)?;
+    read(&fresh)
+}
+
+/// A new database with the migrations applied, in the order of their names.
+fn migrated(cluster: &Cluster) -> Result<String> {
+    const NAME: &str = "prepare";
+    let psql = |url: &str| {
+        let mut psql = Command::new(cluster.programs().path("psql"));
+        psql.args(["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1"]);
+        psql.args(["--dbname", url]);
+        psql
+    };
+    let drop = format!("DROP DATABASE IF EXISTS {NAME} WITH (FORCE)");
+    let create = format!("CREATE DATABASE {NAME}");
+    show_quietly(psql(&cluster.url()).args(["-c", &drop, "-c", &create]))?;
+    let mut files: Vec<PathBuf> = fs::read_dir("migrations")
+        .context("listing migrations")?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "sql"));
+    files.sort();
+    let url = cluster.url_of(NAME);
+    for file in files {
+        show_quietly(psql(&url).arg("--file").arg(&file))
+            .with_context(|| format!("applying {}", file.display()))?;
+    }
+    Ok(url)
+}
+
+/// Out of view, because the address holds a password.
+fn show_quietly(command: &mut Command) -> Result<()> {
+    let out = command
+        .env("PGOPTIONS", "-c client_min_messages=warning")
+        .output();
+    let out = out.context("running psql")?;
+    if !out.status.success() {
+        bail!(
+            "psql failed: {}",
+            String::from_utf8_lossy(&out.stderr).trim()
+        );
+    }
+    Ok(())
+}
+
+fn read(dir: &Path) -> Result<Queries> {
+    let mut queries = Queries::new();
+    if !dir.is_dir() {
+        return Ok(queries);
+    }
+    for entry in fs::read_dir(dir).with_context(|| format!("listing {}", dir.display()))? {
+        let entry = entry?;
+        let bytes = fs::read(entry.path())?;
+        queries.insert(entry.file_name().to_string_lossy().into_owned(), bytes);
+    }
+    Ok(queries)
+}
