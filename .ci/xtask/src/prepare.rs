@@ -113,13 +113,7 @@ fn describe(cluster: &Cluster, package: &str, dir: &str) -> Result<Queries> {
         fs::remove_dir_all(&fresh).context("clearing target/prepared")?;
     }
     fs::create_dir_all(&fresh).context("creating target/prepared")?;
-    for source in sources(Path::new(dir))? {
-        File::options()
-            .append(true)
-            .open(&source)
-            .and_then(|file| file.set_modified(SystemTime::now()))
-            .with_context(|| format!("touching {}", source.display()))?;
-    }
+    touch(&sources(Path::new(dir))?)?;
     let mut check = cargo();
     check
         .args(["check", "--package", package, "--all-targets"])
@@ -128,6 +122,23 @@ fn describe(cluster: &Cluster, package: &str, dir: &str) -> Result<Queries> {
         .env("DATABASE_URL", url);
     show(&mut check)?;
     read(&fresh)
+}
+
+/// Makes cargo compile files again that have not changed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "cargo compares modification times with the machine's clock"
+)]
+fn touch(files: &[PathBuf]) -> Result<()> {
+    let now = SystemTime::now();
+    for path in files {
+        File::options()
+            .append(true)
+            .open(path)
+            .and_then(|file| file.set_modified(now))
+            .with_context(|| format!("touching {}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// A new database with the migrations applied, in the order of their names.
