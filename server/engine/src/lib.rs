@@ -14,6 +14,8 @@ pub mod job;
 pub mod ledger;
 pub mod live;
 pub mod operator;
+pub mod overview;
+pub mod page;
 pub mod price;
 pub mod session;
 pub mod settlement;
@@ -37,6 +39,7 @@ pub struct Engine {
     clock: Clock,
     ids: Arc<Ids>,
     news: News,
+    overview: Arc<overview::Memory>,
 }
 
 impl Engine {
@@ -47,6 +50,7 @@ impl Engine {
             clock,
             ids: Arc::new(Ids::default()),
             news: News::default(),
+            overview: Arc::default(),
         }
     }
 
@@ -63,6 +67,10 @@ impl Engine {
     /// Where changes are counted that open pages want to know of.
     pub fn news(&self) -> &News {
         &self.news
+    }
+
+    pub(crate) fn overview_memory(&self) -> &overview::Memory {
+        &self.overview
     }
 
     /// Mints a time-ordered id at the engine's clock.

@@ -119,6 +119,8 @@ pub struct Report {
     pub events: HashMap<EventState, u64>,
     /// Settlements written.
     pub settlements: u64,
+    /// Jobs that changed.
+    pub jobs: usize,
 }
 
 /// Prices by version. They are immutable, so what was read once is true for ever.
@@ -254,19 +256,20 @@ pub async fn settle(
         outcomes,
         ..
     } = plan;
+    let changed: Vec<_> = jobs.changed().collect();
     let mut report = Report {
         settlements: batch.len() as u64,
+        jobs: changed.len(),
         ..Report::default()
     };
     for outcome in &outcomes {
         *report.events.entry(outcome.state).or_default() += 1;
     }
-    store::save_jobs(conn, jobs.changed(), now).await?;
+    store::save_jobs(conn, &changed, now).await?;
     store::insert_transitions(conn, &transitions, now).await?;
     store::save_outcomes(conn, &outcomes, now).await?;
     // Last, because it ends with the accounts that all wallets of a tenant share.
     batch.write(conn).await?;
-    store::announce(conn).await?;
     Ok(report)
 }
 
@@ -284,8 +287,7 @@ pub async fn set_aside(
     let Some(attempts) = store::lock_due(conn, event).await? else {
         return Ok(());
     };
-    store::fail(conn, event, reason, patience.next(now, attempts)).await?;
-    store::announce(conn).await
+    store::fail(conn, event, reason, patience.next(now, attempts)).await
 }
 
 /// Waits until nobody holds these events any more, and says how many of them are decided. After a

@@ -1,1 +1,276 @@
-//! What the console shows of the ledger.
+//! What the console shows of the ledger: wallets, their lots, and the ledger of one account.
+
+use chrono::{DateTime, Utc};
+use domain::{
+    id::{EventId, JobId, LotId, SettlementId, TenantId, WalletId},
+    money::{Amount, Currency},
+    settlement::{AccountKind, EntryType, Phase, SettlementKey, Subject},
+};
+use rust_decimal::Decimal;
+use sqlx::PgConnection;
+
+use crate::{
+    error::StoreError,
+    page::{Cursor, Page},
+};
+
+/// Lots shown of one wallet.
+const MOST_LOTS: i64 = 200;
+
+/// A wallet in the list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WalletLine {
+    /// Owner.
+    pub tenant: TenantId,
+    /// Name of the owner.
+    pub tenant_name: String,
+    /// Id.
+    pub wallet: WalletId,
+    /// Name.
+    pub name: String,
+    /// True for real money.
+    pub livemode: bool,
+    /// Balance of the available account.
+    pub available: Amount,
+    /// Set aside for jobs.
+    pub held: Amount,
+    /// Since when spending is stopped.
+    pub frozen_at: Option<DateTime<Utc>>,
+    /// When a transfer last changed it.
+    pub changed_at: DateTime<Utc>,
+}
+
+/// A lot of a wallet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LotLine {
+    /// Id.
+    pub lot: LotId,
+    /// What was granted.
+    pub amount: Amount,
+    /// What is neither spent, held nor expired.
+    pub remaining: Amount,
+    /// Where it came from.
+    pub note: String,
+    /// When it was granted.
+    pub granted_at: DateTime<Utc>,
+    /// When what remains expires.
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+/// One line of an account's ledger.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LedgerLine {
+    /// Order of posting; the key of pages.
+    pub posting_id: i64,
+    /// When it was written.
+    pub posted_at: DateTime<Utc>,
+    /// The settlement it belongs to.
+    pub settlement: SettlementId,
+    /// Key of that settlement.
+    pub key: SettlementKey,
+    /// Its role there.
+    pub entry_type: EntryType,
+    /// Account on the other side.
+    pub other: AccountKind,
+    /// What entered the account; negative for what left it.
+    pub change: Amount,
+    /// Balance after it.
+    pub balance: Amount,
+    /// The event that caused it.
+    pub event: Option<EventId>,
+}
+
+fn money(value: Decimal, currency: Currency) -> Result<Amount, StoreError> {
+    Amount::exact(value, currency)
+        .map_err(|error| StoreError::inconsistent("balances", "balance", error))
+}
+
+fn currency(code: &str) -> Result<Currency, StoreError> {
+    code.parse()
+        .map_err(|error| StoreError::inconsistent("wallets", "currency", error))
+}
+
+/// A page of wallets, newest tenants first; of one tenant when it is given.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn wallets(
+    conn: &mut PgConnection,
+    tenant: Option<TenantId>,
+    livemode: Option<bool>,
+    cursor: Cursor<(TenantId, WalletId)>,
+) -> Result<Page<WalletLine>, StoreError> {
+    let top = uuid::Uuid::max();
+    let (upwards, start) = cursor.start((TenantId(top), WalletId(top)));
+    let rows = sqlx::query!(
+        r#"WITH page AS (
+               (SELECT tenant_id, wallet_id FROM wallets
+                WHERE NOT $1::bool AND (tenant_id, wallet_id) < ($2, $3)
+                  AND ($4::uuid IS NULL OR tenant_id = $4) AND ($5::bool IS NULL OR livemode = $5)
+                ORDER BY tenant_id DESC, wallet_id DESC LIMIT $6)
+               UNION ALL
+               (SELECT tenant_id, wallet_id FROM wallets
+                WHERE $1::bool AND (tenant_id, wallet_id) > ($2, $3)
+                  AND ($4::uuid IS NULL OR tenant_id = $4) AND ($5::bool IS NULL OR livemode = $5)
+                ORDER BY tenant_id, wallet_id LIMIT $6))
+           SELECT w.tenant_id, t.name AS tenant_name, w.wallet_id, w.name, w.currency, w.livemode, w.frozen_at,
+                  a.balance AS available, h.balance AS held, greatest(a.updated_at, h.updated_at) AS "changed_at!"
+           FROM page JOIN wallets w USING (tenant_id, wallet_id) JOIN tenants t USING (tenant_id)
+           JOIN accounts aa ON aa.tenant_id = w.tenant_id AND aa.wallet_id = w.wallet_id AND aa.kind = 'available'
+           JOIN balances a ON a.tenant_id = aa.tenant_id AND a.account_id = aa.account_id
+           JOIN accounts ha ON ha.tenant_id = w.tenant_id AND ha.wallet_id = w.wallet_id AND ha.kind = 'held'
+           JOIN balances h ON h.tenant_id = ha.tenant_id AND h.account_id = ha.account_id
+           ORDER BY w.tenant_id DESC, w.wallet_id DESC"#,
+        upwards,
+        start.0.0,
+        start.1.0,
+        tenant.map(|tenant| tenant.0),
+        livemode,
+        Page::<WalletLine>::ASK,
+    )
+    .fetch_all(conn)
+    .await?;
+    let lines = rows
+        .into_iter()
+        .map(|row| {
+            let currency = currency(&row.currency)?;
+            Ok(WalletLine {
+                tenant: TenantId(row.tenant_id),
+                tenant_name: row.tenant_name,
+                wallet: WalletId(row.wallet_id),
+                name: row.name,
+                livemode: row.livemode,
+                available: money(row.available, currency)?,
+                held: money(row.held, currency)?,
+                frozen_at: row.frozen_at,
+                changed_at: row.changed_at,
+            })
+        })
+        .collect::<Result<_, StoreError>>()?;
+    Ok(Page::new(lines, &cursor))
+}
+
+/// Lots of a wallet: those with something left first, soonest expiry first.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn lots(
+    conn: &mut PgConnection,
+    (tenant, wallet): (TenantId, WalletId),
+) -> Result<Vec<LotLine>, StoreError> {
+    let rows = sqlx::query!(
+        r#"SELECT lot_id, currency, amount, remaining, note, granted_at, expires_at FROM lots
+           WHERE tenant_id = $1 AND wallet_id = $2
+           ORDER BY remaining = 0, expires_at, lot_id LIMIT $3"#,
+        tenant.0,
+        wallet.0,
+        MOST_LOTS,
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let currency = currency(&row.currency)?;
+            Ok(LotLine {
+                lot: LotId(row.lot_id),
+                amount: money(row.amount, currency)?,
+                remaining: money(row.remaining, currency)?,
+                note: row.note,
+                granted_at: row.granted_at,
+                expires_at: row.expires_at,
+            })
+        })
+        .collect()
+}
+
+/// A page of the ledger of a wallet's available or held account, newest first, with the running balance.
+/// Platform kinds have no running balance and give an empty page.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn wallet_ledger(
+    conn: &mut PgConnection,
+    (tenant, wallet): (TenantId, WalletId),
+    kind: AccountKind,
+    cursor: Cursor<i64>,
+) -> Result<Page<LedgerLine>, StoreError> {
+    let (upwards, start) = cursor.start(i64::MAX);
+    // Each branch walks one index from the key; at most two of the four run.
+    let rows = sqlx::query!(
+        r#"WITH account AS MATERIALIZED (
+               SELECT account_id FROM accounts WHERE tenant_id = $1 AND wallet_id = $2 AND kind = $3),
+           page AS (
+               (SELECT t.* FROM account CROSS JOIN LATERAL (
+                    SELECT * FROM transfers WHERE tenant_id = $1 AND debit_account_id = account.account_id
+                      AND NOT $4::bool AND posting_id < $5 ORDER BY posting_id DESC LIMIT $6) t)
+               UNION ALL
+               (SELECT t.* FROM account CROSS JOIN LATERAL (
+                    SELECT * FROM transfers WHERE tenant_id = $1 AND credit_account_id = account.account_id
+                      AND NOT $4::bool AND posting_id < $5 ORDER BY posting_id DESC LIMIT $6) t)
+               UNION ALL
+               (SELECT t.* FROM account CROSS JOIN LATERAL (
+                    SELECT * FROM transfers WHERE tenant_id = $1 AND debit_account_id = account.account_id
+                      AND $4::bool AND posting_id > $5 ORDER BY posting_id LIMIT $6) t)
+               UNION ALL
+               (SELECT t.* FROM account CROSS JOIN LATERAL (
+                    SELECT * FROM transfers WHERE tenant_id = $1 AND credit_account_id = account.account_id
+                      AND $4::bool AND posting_id > $5 ORDER BY posting_id LIMIT $6) t)),
+           nearest AS (
+               SELECT * FROM page
+               ORDER BY CASE WHEN $4::bool THEN posting_id ELSE -posting_id END LIMIT $6)
+           SELECT n.posting_id AS "posting_id!", n.posted_at AS "posted_at!", n.settlement_id AS "settlement_id!",
+                  n.entry_type AS "entry_type!", n.currency AS "currency!", o.kind AS "other!",
+                  CASE WHEN n.debit_account_id = a.account_id THEN -n.amount ELSE n.amount END AS "change!",
+                  CASE WHEN n.debit_account_id = a.account_id THEN n.debit_balance ELSE n.credit_balance END AS "balance!",
+                  s.subject_kind AS "subject_kind!", s.subject_id AS "subject_id!", s.phase AS "phase!",
+                  s.version AS "version!", s.event_id
+           FROM nearest n CROSS JOIN account a
+           JOIN settlements s ON s.tenant_id = $1 AND s.settlement_id = n.settlement_id
+           JOIN accounts o ON o.tenant_id = $1 AND o.account_id =
+               CASE WHEN n.debit_account_id = a.account_id THEN n.credit_account_id ELSE n.debit_account_id END
+           ORDER BY n.posting_id DESC"#,
+        tenant.0,
+        wallet.0,
+        kind.as_str(),
+        upwards,
+        start,
+        Page::<LedgerLine>::ASK,
+    )
+    .fetch_all(conn)
+    .await?;
+    let mut lines = Vec::with_capacity(rows.len());
+    for row in rows {
+        let currency = currency(&row.currency)?;
+        let subject = match row.subject_kind.as_str() {
+            "lot" => Subject::Lot(LotId(row.subject_id)),
+            _ => Subject::Job(JobId(row.subject_id)),
+        };
+        let phase: Phase = row
+            .phase
+            .parse()
+            .map_err(|error| StoreError::inconsistent("settlements", "phase", error))?;
+        lines.push(LedgerLine {
+            posting_id: row.posting_id,
+            posted_at: row.posted_at,
+            settlement: SettlementId(row.settlement_id),
+            key: SettlementKey {
+                tenant,
+                subject,
+                phase,
+                version: row.version,
+            },
+            entry_type: row
+                .entry_type
+                .parse()
+                .map_err(|error| StoreError::inconsistent("transfers", "entry_type", error))?,
+            other: row
+                .other
+                .parse()
+                .map_err(|error| StoreError::inconsistent("accounts", "kind", error))?,
+            change: money(row.change, currency)?,
+            balance: money(row.balance, currency)?,
+            event: row.event_id.map(EventId),
+        });
+    }
+    Ok(Page::new(lines, &cursor))
+}

@@ -401,11 +401,3 @@ pub(super) async fn decided_among(
         .filter(|decided| *decided == Some(true))
         .count() as u64)
 }
-
-/// Tells listeners that something was settled: once a batch, never once a row.
-pub(super) async fn announce(conn: &mut PgConnection) -> Result<(), StoreError> {
-    sqlx::query!("SELECT pg_notify('quittance', 'settled')")
-        .execute(conn)
-        .await?;
-    Ok(())
-}

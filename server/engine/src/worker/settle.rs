@@ -17,6 +17,7 @@ use crate::{
     Engine,
     error::StoreError,
     ledger::PostError,
+    live::Topic,
     settlement::{self, Claim, Prices, Report, Setting, SettleError},
 };
 
@@ -264,6 +265,7 @@ impl Settler {
         let now = self.engine.clock().now();
         settlement::set_aside(&mut tx, event, &reason, self.settings.patience, now).await?;
         tx.commit().await?;
+        self.engine.news().count(Topic::Events, 1);
         Ok(())
     }
 
@@ -272,6 +274,9 @@ impl Settler {
         if events == 0 {
             return;
         }
+        let news = self.engine.news();
+        news.count(Topic::Events, usize::try_from(events).unwrap_or(usize::MAX));
+        news.count(Topic::Jobs, report.jobs);
         tracing::debug!(
             shard = self.shard,
             events,

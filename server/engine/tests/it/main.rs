@@ -3,3 +3,4 @@
 mod bench;
 mod ledger;
 mod settle;
+mod views;

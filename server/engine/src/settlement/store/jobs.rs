@@ -143,12 +143,11 @@ where
 }
 
 /// Saves changed jobs.
-pub(in crate::settlement) async fn save_jobs<'a>(
+pub(in crate::settlement) async fn save_jobs(
     conn: &mut PgConnection,
-    rows: impl Iterator<Item = &'a JobRow>,
+    rows: &[&JobRow],
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    let rows: Vec<_> = rows.collect();
     if rows.is_empty() {
         return Ok(());
     }

@@ -1,0 +1,90 @@
+//! Pages by key: where one starts, and whether there is more on either side.
+
+/// Rows of a page.
+pub const ROWS: usize = 50;
+
+/// Where a page starts. Lists run newest first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Cursor<K> {
+    /// At the newest row.
+    #[default]
+    Newest,
+    /// Below this row.
+    Older(K),
+    /// Above this row.
+    Newer(K),
+}
+
+impl<K: Copy> Cursor<K> {
+    /// Whether rows are read upwards, and the key they are read from; `top` is above every key.
+    pub(crate) fn start(self, top: K) -> (bool, K) {
+        match self {
+            Self::Newest => (false, top),
+            Self::Older(key) => (false, key),
+            Self::Newer(key) => (true, key),
+        }
+    }
+}
+
+/// A page of a list, newest first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Page<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// Whether there are rows above.
+    pub newer: bool,
+    /// Whether there are rows below.
+    pub older: bool,
+}
+
+impl<T> Page<T> {
+    /// Rows to ask for: one more than are shown tells whether there are more.
+    pub(crate) const ASK: i64 = ROWS as i64 + 1;
+
+    /// A page from up to [`Page::ASK`] rows in list order.
+    pub(crate) fn new<K>(mut rows: Vec<T>, cursor: &Cursor<K>) -> Self {
+        let more = rows.len() > ROWS;
+        match cursor {
+            Cursor::Newest | Cursor::Older(_) => {
+                rows.truncate(ROWS);
+                Self {
+                    rows,
+                    newer: !matches!(cursor, Cursor::Newest),
+                    older: more,
+                }
+            }
+            Cursor::Newer(_) => {
+                if more {
+                    rows.remove(0);
+                }
+                Self {
+                    rows,
+                    newer: more,
+                    older: true,
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extra_row_tells_of_more_and_is_not_shown() {
+        let rows = |n: usize| (0..n).collect::<Vec<_>>();
+        let page = Page::new(rows(51), &Cursor::<i64>::Newest);
+        assert_eq!(
+            (page.rows.len(), page.rows[0], page.newer, page.older),
+            (50, 0, false, true)
+        );
+        let page = Page::new(rows(51), &Cursor::Newer(7));
+        assert_eq!(
+            (page.rows.len(), page.rows[0], page.newer, page.older),
+            (50, 1, true, true)
+        );
+        let page = Page::new(rows(3), &Cursor::Older(7));
+        assert_eq!((page.rows.len(), page.newer, page.older), (3, true, false));
+    }
+}
