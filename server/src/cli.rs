@@ -1,5 +1,6 @@
 //! The command line: one binary, one verb for each thing it can be asked to do.
 
+mod admin;
 mod signature;
 
 use std::{error::Error, future::Future, process::ExitCode};
@@ -31,6 +32,21 @@ enum Command {
     Serve(ServeArgs),
     /// Bring the database's schema up to date.
     Migrate(DataArgs),
+    /// Work on tenants.
+    #[command(subcommand)]
+    Tenant(admin::TenantCommand),
+    /// Work on wallets.
+    #[command(subcommand)]
+    Wallet(admin::WalletCommand),
+    /// Work on API keys.
+    #[command(subcommand)]
+    ApiKey(admin::ApiKeyCommand),
+    /// Work on prices.
+    #[command(subcommand)]
+    Price(admin::PriceCommand),
+    /// Work on operators.
+    #[command(subcommand)]
+    Operator(admin::OperatorCommand),
     /// Work on webhook signatures.
     #[command(subcommand)]
     Signature(signature::SignatureCommand),
@@ -42,6 +58,11 @@ impl Cli {
         match self.command {
             Command::Serve(args) => block_on(args.log_format, serve(args)),
             Command::Migrate(data) => block_on(LogFormat::Pretty, migrate(data)),
+            Command::Tenant(command) => block_on(LogFormat::Pretty, command.run()),
+            Command::Wallet(command) => block_on(LogFormat::Pretty, command.run()),
+            Command::ApiKey(command) => block_on(LogFormat::Pretty, command.run()),
+            Command::Price(command) => block_on(LogFormat::Pretty, command.run()),
+            Command::Operator(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Signature(command) => command.run(),
         }
     }

@@ -4,6 +4,7 @@
 //! The path is never logged as it came: a webhook's path may end in a secret token, so the matched
 //! route stands for it.
 
+pub mod api;
 pub mod ops;
 pub mod problem;
 pub mod request;

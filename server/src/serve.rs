@@ -6,7 +6,10 @@
 use std::{io, net::SocketAddr, time::Duration};
 
 use axum::Router;
-use engine::Engine;
+use engine::{
+    Engine,
+    worker::{self, Wake},
+};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -153,8 +156,30 @@ impl Server {
 
 impl Parts<'_> {
     /// Adds the routes and tasks of the roles this process has.
-    fn roles(&self, routes: Router, _tasks: &mut JoinSet<Result<(), ServeError>>) -> Router {
-        let _ = (self.args.has(Role::Api), self.engine, self.stop);
+    fn roles(&self, mut routes: Router, tasks: &mut JoinSet<Result<(), ServeError>>) -> Router {
+        let Self { args, engine, stop } = self;
+        let wake = Wake::default();
+        if args.has(Role::Api) {
+            routes = routes.merge(http::api::routes(
+                (*engine).clone(),
+                args.api_rate_per_second,
+            ));
+        }
+        if args.has(Role::Worker) {
+            let settings = worker::Settings::default();
+            let mut workers = worker::spawn(engine, &settings, &wake, stop);
+            tasks.spawn(async move {
+                while let Some(ended) = workers.join_next().await {
+                    ended?;
+                }
+                Ok(())
+            });
+        }
+        let news = engine::live::run((*engine).clone(), (*stop).clone());
+        tasks.spawn(async move {
+            news.await;
+            Ok(())
+        });
         routes
     }
 }

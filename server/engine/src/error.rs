@@ -41,6 +41,12 @@ impl StoreError {
         }
     }
 
+    /// Whether the database answered and said no, so that a retry would be refused again.
+    pub fn is_refusal(&self) -> bool {
+        let answered = matches!(self, Self::Database(sqlx::Error::Database(_)));
+        answered && !self.outcome_unknown()
+    }
+
     /// Whether the connection was lost, so that the outcome of a statement in flight is unknown.
     pub fn outcome_unknown(&self) -> bool {
         match self {

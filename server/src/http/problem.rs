@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use engine::error::StoreError;
+use engine::{error::StoreError, ledger::PostError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -138,12 +138,10 @@ impl Problem {
         let cause = std::error::Error::source(error).map(ToString::to_string);
         tracing::error!(%error, cause, "storage failed");
         match error {
-            StoreError::Database(sqlx::Error::Database(_)) if !error.outcome_unknown() => {
-                Self::new(
-                    Kind::Internal,
-                    "The database refused what should have been right.",
-                )
-            }
+            StoreError::Database(_) if error.is_refusal() => Self::new(
+                Kind::Internal,
+                "The database refused what should have been right.",
+            ),
             StoreError::Database(_) => {
                 Self::new(Kind::Unavailable, "The database could not be reached.")
             }
@@ -151,6 +149,21 @@ impl Problem {
                 Self::new(Kind::Internal, "A stored record cannot be read.")
             }
         }
+    }
+
+    /// Posting failed after everything was checked: a fault of ours, or of storage.
+    pub fn posting(error: &PostError) -> Self {
+        match error {
+            PostError::Store(error) => Self::storage(error),
+            other => Self::internal(other),
+        }
+    }
+
+    /// Something that cannot happen did; logged here, once.
+    pub fn internal(error: &dyn std::error::Error) -> Self {
+        let cause = error.source().map(ToString::to_string);
+        tracing::error!(%error, cause, "a request failed");
+        Self::new(Kind::Internal, "The request could not be finished.")
     }
 
     /// Adds a member of its own.
@@ -173,6 +186,12 @@ impl Problem {
     /// What kind it is.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Self::storage(&error)
     }
 }
 

@@ -1,0 +1,430 @@
+//! Setting up from the command line: tenants, wallets, credit, keys, prices, operators. Each command is
+//! one transaction and leaves a line in the audit log.
+
+use std::io::{self, Read as _};
+
+use chrono::{DateTime, Utc};
+use clap::{Args, Subcommand};
+use domain::{
+    decide::{LateCancel, Overage, Partial, Policy},
+    id::{TenantId, WalletId},
+    money::{Amount, Currency},
+    price::Terms,
+};
+use engine::{
+    Engine, api_key, audit, operator,
+    operator::{NewOperator, Role},
+    price,
+    tenant::{self, NewTenant},
+    wallet,
+};
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+use sqlx::PgConnection;
+
+use super::Outcome;
+use crate::{config::DataArgs, database::Database};
+
+/// Work on tenants.
+#[derive(Subcommand)]
+pub(super) enum TenantCommand {
+    /// Set up a tenant; prints its id.
+    Add(TenantAdd),
+}
+
+#[derive(Args)]
+pub(super) struct TenantAdd {
+    /// Name shown to staff.
+    name: String,
+    /// Jobs that may be unsettled at once.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(i32).range(1..))]
+    in_flight_limit: i32,
+    /// Largest quote let through, in the wallet's currency; no limit when left out.
+    #[arg(long, value_name = "AMOUNT", value_parser = positive)]
+    max_quote: Option<Decimal>,
+    /// Usage above the hold: cap, charge or receivable.
+    #[arg(long, default_value = "cap")]
+    overage: Overage,
+    /// Success after an accepted cancel request: capture or release.
+    #[arg(long, default_value = "capture")]
+    late_cancel: LateCancel,
+    /// Partial completion: bill or release.
+    #[arg(long, default_value = "bill")]
+    partial: Partial,
+    /// Keep the hold of a job that failed.
+    #[arg(long)]
+    no_refund_on_failure: bool,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+/// Work on wallets.
+#[derive(Subcommand)]
+pub(super) enum WalletCommand {
+    /// Open a wallet; prints its id.
+    Open(WalletOpen),
+    /// Grant credit; prints the id of the lot.
+    Grant(WalletGrant),
+    /// Stop spending from a wallet.
+    Freeze(WalletFreeze),
+    /// Let spending go on.
+    Thaw(WalletThaw),
+}
+
+#[derive(Args)]
+pub(super) struct WalletOpen {
+    /// Tenant it belongs to.
+    #[arg(long)]
+    tenant: TenantId,
+    /// Its only currency.
+    #[arg(long)]
+    currency: Currency,
+    /// For real money; without it the wallet is for tests.
+    #[arg(long)]
+    live: bool,
+    /// Its name.
+    #[arg(long, default_value = "Main")]
+    name: String,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Args)]
+pub(super) struct WalletGrant {
+    /// The wallet.
+    wallet: WalletId,
+    /// How much, such as 100.00.
+    #[arg(value_parser = positive)]
+    amount: Decimal,
+    /// Tenant it belongs to.
+    #[arg(long)]
+    tenant: TenantId,
+    /// When what remains expires, such as 2027-01-01T00:00:00Z; never when left out.
+    #[arg(long)]
+    expires_at: Option<DateTime<Utc>>,
+    /// Where the credit comes from.
+    #[arg(long, default_value = "granted on the command line")]
+    note: String,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Args)]
+pub(super) struct WalletFreeze {
+    /// The wallet.
+    wallet: WalletId,
+    /// Tenant it belongs to.
+    #[arg(long)]
+    tenant: TenantId,
+    /// Why; shown to whoever tries to spend.
+    #[arg(long)]
+    reason: String,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Args)]
+pub(super) struct WalletThaw {
+    /// The wallet.
+    wallet: WalletId,
+    /// Tenant it belongs to.
+    #[arg(long)]
+    tenant: TenantId,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+/// Work on API keys.
+#[derive(Subcommand)]
+pub(super) enum ApiKeyCommand {
+    /// Mint a key; prints it, once.
+    Mint(ApiKeyMint),
+    /// Make a key stop working.
+    Revoke(ApiKeyRevoke),
+}
+
+#[derive(Args)]
+pub(super) struct ApiKeyMint {
+    /// Tenant it speaks for.
+    #[arg(long)]
+    tenant: TenantId,
+    /// For wallets of real money; without it the key is for tests.
+    #[arg(long)]
+    live: bool,
+    /// What it is for.
+    #[arg(long, default_value = "backend")]
+    name: String,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Args)]
+pub(super) struct ApiKeyRevoke {
+    /// Id of the key, `key_…`.
+    key: domain::id::ApiKeyId,
+    /// Tenant it speaks for.
+    #[arg(long)]
+    tenant: TenantId,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+/// Work on prices.
+#[derive(Subcommand)]
+pub(super) enum PriceCommand {
+    /// Add a price version; prints its number.
+    Add(PriceAdd),
+}
+
+#[derive(Args)]
+pub(super) struct PriceAdd {
+    /// Model, as product backends name it.
+    model: String,
+    /// Currency of the terms.
+    #[arg(long)]
+    currency: Currency,
+    /// The terms as JSON, such as
+    /// '{"components":[{"meter":"images","price":"0.04","per":"1"}],"estimate":{"images":"1"}}'.
+    #[arg(long, value_name = "JSON")]
+    terms: String,
+    /// Jobs submitted from this instant on use it; from now on when left out.
+    #[arg(long)]
+    effective_from: Option<DateTime<Utc>>,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+/// Work on operators.
+#[derive(Subcommand)]
+pub(super) enum OperatorCommand {
+    /// Make an account for the console. The password is read from standard input.
+    Add(OperatorAdd),
+}
+
+#[derive(Args)]
+pub(super) struct OperatorAdd {
+    /// Sign-in name.
+    email: String,
+    /// Name others read.
+    #[arg(long)]
+    name: String,
+    /// viewer, support, finance or admin.
+    #[arg(long, default_value = "viewer")]
+    role: Role,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+impl TenantCommand {
+    pub(super) async fn run(self) -> Outcome {
+        let Self::Add(add) = self;
+        let policy = Policy {
+            overage: add.overage,
+            late_cancel: add.late_cancel,
+            partial: add.partial,
+        };
+        let new = NewTenant {
+            name: add.name,
+            in_flight_limit: add.in_flight_limit,
+            max_quote: add.max_quote,
+            refund_on_failure: !add.no_refund_on_failure,
+            policy,
+        };
+        change(&add.data, "tenant.add", async |conn, engine| {
+            let tenant = tenant::add(conn, engine, &new).await?;
+            Ok((tenant.to_string(), json!({ "name": new.name })))
+        })
+        .await
+    }
+}
+
+impl WalletCommand {
+    pub(super) async fn run(self) -> Outcome {
+        match self {
+            Self::Open(open) => change(&open.data, "wallet.open", async |conn, engine| {
+                let of = (open.tenant, open.currency, open.live);
+                let wallet = wallet::open(conn, engine, of.0, &open.name, of.1, of.2).await?;
+                let detail =
+                    json!({ "tenant": open.tenant, "currency": open.currency, "live": open.live });
+                Ok((wallet.to_string(), detail))
+            })
+            .await,
+            Self::Grant(grant) => grant.run().await,
+            Self::Freeze(freeze) => {
+                change(&freeze.data, "wallet.freeze", async |conn, engine| {
+                    let of = (freeze.tenant, freeze.wallet);
+                    let known = wallet::freeze(conn, engine, of, &freeze.reason).await?;
+                    known_wallet(known)?;
+                    Ok((
+                        freeze.wallet.to_string(),
+                        json!({ "reason": freeze.reason }),
+                    ))
+                })
+                .await
+            }
+            Self::Thaw(thaw) => {
+                change(&thaw.data, "wallet.thaw", async |conn, _| {
+                    known_wallet(wallet::thaw(conn, (thaw.tenant, thaw.wallet)).await?)?;
+                    Ok((thaw.wallet.to_string(), json!({})))
+                })
+                .await
+            }
+        }
+    }
+}
+
+impl WalletGrant {
+    async fn run(self) -> Outcome {
+        change(&self.data, "wallet.grant", async |conn, engine| {
+            let now = engine.clock().now();
+            let mut found = None;
+            for livemode in [true, false] {
+                let wallet = wallet::views::find(conn, self.tenant, livemode, self.wallet, now).await?;
+                found = found.or(wallet);
+            }
+            let wallet = found.ok_or("that tenant has no such wallet")?;
+            let grant = wallet::Grant {
+                tenant: self.tenant,
+                wallet: self.wallet,
+                amount: Amount::exact(self.amount, wallet.available.currency())?,
+                expires_at: self.expires_at,
+                note: self.note.clone(),
+            };
+            let lot = wallet::grant(conn, engine, &grant).await?;
+            let detail = json!({ "wallet": self.wallet, "amount": grant.amount.to_string(), "note": self.note });
+            Ok((lot.to_string(), detail))
+        })
+        .await
+    }
+}
+
+impl ApiKeyCommand {
+    pub(super) async fn run(self) -> Outcome {
+        match self {
+            Self::Mint(mint) => {
+                let mut text = None;
+                let minted = change_quietly(&mint.data, "api_key.mint", async |conn, engine| {
+                    let key =
+                        api_key::mint(conn, engine, mint.tenant, &mint.name, mint.live).await?;
+                    text = Some(key);
+                    Ok((
+                        mint.tenant.to_string(),
+                        json!({ "name": mint.name, "live": mint.live }),
+                    ))
+                })
+                .await;
+                minted?;
+                if let Some(key) = text {
+                    println!("{key}");
+                    eprintln!("keep it now: only a hash of it is stored");
+                }
+                Ok(())
+            }
+            Self::Revoke(revoke) => {
+                change(&revoke.data, "api_key.revoke", async |conn, engine| {
+                    let worked = api_key::revoke(conn, engine, revoke.tenant, revoke.key).await?;
+                    worked
+                        .then_some(())
+                        .ok_or("that tenant has no such working key")?;
+                    Ok((revoke.key.to_string(), json!({ "tenant": revoke.tenant })))
+                })
+                .await
+            }
+        }
+    }
+}
+
+impl PriceCommand {
+    pub(super) async fn run(self) -> Outcome {
+        let Self::Add(add) = self;
+        let terms: Terms = serde_json::from_str(&add.terms)?;
+        change(&add.data, "price.add", async |conn, engine| {
+            let from = add.effective_from.unwrap_or_else(|| engine.clock().now());
+            let of = (add.model.as_str(), add.currency);
+            let version = price::add(conn, engine, of, &terms, from, "command line").await?;
+            let object = format!("{} {} version {version}", add.model, add.currency);
+            Ok((object, json!({ "terms": terms, "effective_from": from })))
+        })
+        .await
+    }
+}
+
+impl OperatorCommand {
+    pub(super) async fn run(self) -> Outcome {
+        let Self::Add(add) = self;
+        eprintln!("password, at least 12 characters, then Enter and Ctrl-D:");
+        let mut password = String::new();
+        io::stdin()
+            .lock()
+            .take(4096)
+            .read_to_string(&mut password)?;
+        let new = NewOperator {
+            email: &add.email,
+            name: &add.name,
+            role: add.role,
+            password: password.trim_end_matches(['\r', '\n']),
+        };
+        change(&add.data, "operator.add", async |conn, engine| {
+            let id = operator::add(conn, engine, &new).await?;
+            Ok((
+                id.to_string(),
+                json!({ "email": new.email, "role": new.role.as_str() }),
+            ))
+        })
+        .await
+    }
+}
+
+/// What a change answers: the object it made or changed, and the detail for the audit log.
+type Changed = Result<(String, Value), Box<dyn std::error::Error + Send + Sync>>;
+
+/// Runs a change with its audit line in one transaction, and prints its object.
+async fn change(
+    data: &DataArgs,
+    action: &str,
+    change: impl AsyncFnOnce(&mut PgConnection, &Engine) -> Changed,
+) -> Outcome {
+    let object = change_quietly(data, action, change).await?;
+    println!("{object}");
+    Ok(())
+}
+
+async fn change_quietly(
+    data: &DataArgs,
+    action: &str,
+    change: impl AsyncFnOnce(&mut PgConnection, &Engine) -> Changed,
+) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    let database = Database::open(data).await?;
+    database.migrate().await?;
+    let engine = database.engine(2).await?;
+    let mut tx = engine.pool().begin().await?;
+    let (object, detail) = change(&mut tx, &engine).await?;
+    let record = audit::Record {
+        operator: None,
+        actor: "command line",
+        request_id: None,
+        action,
+        object: &object,
+        detail,
+        reason: None,
+    };
+    audit::record(&mut tx, &engine, &record).await?;
+    tx.commit().await?;
+    engine.pool().close().await;
+    database.close().await?;
+    Ok(object)
+}
+
+fn known_wallet(known: bool) -> Result<(), &'static str> {
+    known.then_some(()).ok_or("that tenant has no such wallet")
+}
+
+fn positive(text: &str) -> Result<Decimal, String> {
+    let amount = Decimal::from_str_exact(text)
+        .map_err(|_| "expected an amount such as 100.00".to_owned())?;
+    if amount > Decimal::ZERO {
+        Ok(amount)
+    } else {
+        Err("expected an amount above zero".to_owned())
+    }
+}
