@@ -36,9 +36,23 @@ impl Ids {
     }
 }
 
+/// The smallest id of an instant: where that instant begins in an index of ids, to the millisecond.
+pub(crate) fn first_at(at: DateTime<Utc>) -> Uuid {
+    let millis = u64::try_from(at.timestamp_millis()).unwrap_or(0);
+    Uuid::from_u128(u128::from(millis) << 80)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_instant_begins_before_its_ids_and_after_all_earlier_ones() {
+        let at = |millis| DateTime::from_timestamp_millis(millis).unwrap();
+        let ids = Ids::default();
+        let (before, within) = (ids.mint(at(1_999)), ids.mint(at(2_000)));
+        assert!(before < first_at(at(2_000)) && first_at(at(2_000)) <= within);
+    }
 
     #[test]
     fn ids_of_one_instant_increase() {

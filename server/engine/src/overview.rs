@@ -41,6 +41,10 @@ pub struct Overview {
     pub attention: BTreeMap<EventState, i64>,
     /// The same key with other content, undecided.
     pub conflicts: i64,
+    /// How long events take to their outcome.
+    pub speed: Speed,
+    /// Deliveries refused in the last day, the newest group first.
+    pub refused: Vec<Refused>,
     /// The last hour by minute, oldest first, without gaps.
     pub pace: Vec<Minute>,
     /// The last days, oldest first.
@@ -54,6 +58,30 @@ pub struct Backlog {
     pub count: i64,
     /// Since when the oldest of them waits.
     pub oldest: Option<DateTime<Utc>>,
+}
+
+/// How long the newest events took from acceptance to their outcome.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Speed {
+    /// How many were measured.
+    pub measured: i64,
+    /// Half of them took no longer.
+    pub median: TimeDelta,
+    /// All but one in a hundred took no longer.
+    pub slow: TimeDelta,
+}
+
+/// Refused deliveries of one source for one reason.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// Source named in the URL.
+    pub source: String,
+    /// Why, as a code.
+    pub reason: String,
+    /// How many.
+    pub count: i64,
+    /// When the newest arrived.
+    pub last: DateTime<Utc>,
 }
 
 /// One minute of traffic.
@@ -106,6 +134,8 @@ pub async fn read(engine: &Engine) -> Result<Overview, StoreError> {
     let due = views::due(&mut conn, now).await?;
     let attention = views::attention(&mut conn).await?;
     let conflicts = views::conflicts(&mut conn).await?;
+    let speed = views::speed(&mut conn).await?;
+    let refused = views::refused(&mut conn, now - TimeDelta::days(1)).await?;
     let from = now - TimeDelta::minutes(MINUTES - 1);
     let from = from
         - TimeDelta::nanoseconds(
@@ -134,6 +164,8 @@ pub async fn read(engine: &Engine) -> Result<Overview, StoreError> {
         due,
         attention,
         conflicts,
+        speed,
+        refused,
         pace,
         days,
     })

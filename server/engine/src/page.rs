@@ -1,5 +1,7 @@
 //! Pages by key: where one starts, and whether there is more on either side.
 
+use sqlx::{Postgres, QueryBuilder};
+
 /// Rows of a page.
 pub const ROWS: usize = 50;
 
@@ -26,6 +28,28 @@ impl<K: Copy> Cursor<K> {
     }
 }
 
+impl<K> Cursor<K>
+where
+    K: Copy + sqlx::Encode<'static, Postgres> + sqlx::Type<Postgres> + Send + 'static,
+{
+    /// Ends a query whose conditions vary: the cursor's condition, its direction, its length.
+    pub(crate) fn end(&self, query: &mut QueryBuilder<Postgres>, column: &str) {
+        let direction = match self {
+            Self::Newest => " DESC",
+            Self::Older(key) => {
+                query.push(" AND ").push(column).push(" < ").push_bind(*key);
+                " DESC"
+            }
+            Self::Newer(key) => {
+                query.push(" AND ").push(column).push(" > ").push_bind(*key);
+                " ASC"
+            }
+        };
+        query.push(" ORDER BY ").push(column).push(direction);
+        query.push(" LIMIT ").push_bind(Page::<K>::ASK);
+    }
+}
+
 /// A page of a list, newest first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Page<T> {
@@ -40,6 +64,14 @@ pub struct Page<T> {
 impl<T> Page<T> {
     /// Rows to ask for: one more than are shown tells whether there are more.
     pub(crate) const ASK: i64 = ROWS as i64 + 1;
+
+    /// A page from up to [`Page::ASK`] rows in the order [`Cursor::end`] read them.
+    pub(crate) fn read<K>(mut rows: Vec<T>, cursor: &Cursor<K>) -> Self {
+        if matches!(cursor, Cursor::Newer(_)) {
+            rows.reverse();
+        }
+        Self::new(rows, cursor)
+    }
 
     /// A page from up to [`Page::ASK`] rows in list order.
     pub(crate) fn new<K>(mut rows: Vec<T>, cursor: &Cursor<K>) -> Self {

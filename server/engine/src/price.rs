@@ -1,6 +1,7 @@
 //! Prices: immutable dated versions.
 
 mod store;
+pub mod views;
 
 use chrono::{DateTime, Utc};
 use domain::{

@@ -1,5 +1,7 @@
 //! What is shown of jobs.
 
+pub mod all;
+
 use chrono::{DateTime, Utc};
 use domain::{
     id::{JobId, TenantId, WalletId},

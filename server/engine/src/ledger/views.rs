@@ -1,14 +1,21 @@
 //! What the console shows of the ledger: wallets, their lots, and the ledger of one account.
 
+mod books;
+mod entries;
+
 use chrono::{DateTime, Utc};
 use domain::{
-    id::{EventId, JobId, LotId, SettlementId, TenantId, WalletId},
+    id::{AccountId, EventId, JobId, LotId, SettlementId, TenantId, WalletId},
     money::{Amount, Currency},
     settlement::{AccountKind, EntryType, Phase, SettlementKey, Subject},
 };
 use rust_decimal::Decimal;
 use sqlx::PgConnection;
 
+pub use self::{
+    books::{TrialBalance, trial_balance},
+    entries::{Entry, Filter, entries},
+};
 use crate::{
     error::StoreError,
     page::{Cursor, Page},
@@ -148,6 +155,60 @@ pub async fn wallets(
         })
         .collect::<Result<_, StoreError>>()?;
     Ok(Page::new(lines, &cursor))
+}
+
+/// One wallet, with its accounts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wallet {
+    /// As in lists.
+    pub line: WalletLine,
+    /// Why spending is stopped.
+    pub frozen_reason: Option<String>,
+    /// When it was opened.
+    pub created_at: DateTime<Utc>,
+    available: AccountId,
+    held: AccountId,
+}
+
+/// One wallet, if it exists.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn wallet(conn: &mut PgConnection, id: WalletId) -> Result<Option<Wallet>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT w.tenant_id, t.name AS tenant_name, w.name, w.currency, w.livemode, w.frozen_at, w.frozen_reason, w.created_at,
+                  aa.account_id AS available_account, a.balance AS available, ha.account_id AS held_account, h.balance AS held,
+                  greatest(a.updated_at, h.updated_at) AS "changed_at!"
+           FROM wallets w JOIN tenants t USING (tenant_id)
+           JOIN accounts aa ON aa.tenant_id = w.tenant_id AND aa.wallet_id = w.wallet_id AND aa.kind = 'available'
+           JOIN balances a ON a.tenant_id = aa.tenant_id AND a.account_id = aa.account_id
+           JOIN accounts ha ON ha.tenant_id = w.tenant_id AND ha.wallet_id = w.wallet_id AND ha.kind = 'held'
+           JOIN balances h ON h.tenant_id = ha.tenant_id AND h.account_id = ha.account_id
+           WHERE w.wallet_id = $1"#,
+        id.0,
+    )
+    .fetch_optional(conn)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let currency = currency(&row.currency)?;
+    let line = WalletLine {
+        tenant: TenantId(row.tenant_id),
+        tenant_name: row.tenant_name,
+        wallet: id,
+        name: row.name,
+        livemode: row.livemode,
+        available: money(row.available, currency)?,
+        held: money(row.held, currency)?,
+        frozen_at: row.frozen_at,
+        changed_at: row.changed_at,
+    };
+    Ok(Some(Wallet {
+        line,
+        frozen_reason: row.frozen_reason,
+        created_at: row.created_at,
+        available: AccountId(row.available_account),
+        held: AccountId(row.held_account),
+    }))
 }
 
 /// Lots of a wallet: those with something left first, soonest expiry first.

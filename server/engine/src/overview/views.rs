@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use domain::{event::EventState, money::Amount};
 use sqlx::PgConnection;
 
-use super::{Backlog, DaySum, Minute, currency};
+use super::{Backlog, DaySum, Minute, Refused, Speed, currency};
 use crate::error::StoreError;
 
 /// Where counting stops: beyond it the exact number tells nobody more.
@@ -129,4 +129,41 @@ pub(super) async fn day(
             })
         })
         .collect()
+}
+
+/// Measures the newest thousand events that were decided at their first look.
+pub(super) async fn speed(conn: &mut PgConnection) -> Result<Speed, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT count(*) AS "measured!",
+                  (1000 * coalesce(percentile_disc(0.5) WITHIN GROUP (ORDER BY took), 0))::bigint AS "median!",
+                  (1000 * coalesce(percentile_disc(0.99) WITHIN GROUP (ORDER BY took), 0))::bigint AS "slow!"
+           FROM (SELECT extract(epoch FROM decided_at - received_at) AS took FROM events
+                 WHERE decided_at IS NOT NULL AND attempts = 0 ORDER BY event_id DESC LIMIT 1000) AS newest"#,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Speed {
+        measured: row.measured,
+        median: TimeDelta::milliseconds(row.median),
+        slow: TimeDelta::milliseconds(row.slow),
+    })
+}
+
+/// Groups the newest thousand refused deliveries, those since an instant, by source and reason.
+pub(super) async fn refused(
+    conn: &mut PgConnection,
+    since: DateTime<Utc>,
+) -> Result<Vec<Refused>, StoreError> {
+    let groups = sqlx::query_as!(
+        Refused,
+        r#"SELECT source_slug AS source, reason AS "reason!", count(*) AS "count!", max(received_at) AS "last!"
+           FROM (SELECT source_slug, reason, received_at FROM deliveries
+                 WHERE outcome = 'rejected' ORDER BY delivery_id DESC LIMIT 1000) AS newest
+           WHERE received_at >= $1
+           GROUP BY source_slug, reason ORDER BY max(received_at) DESC LIMIT 5"#,
+        since,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(groups)
 }

@@ -15,3 +15,18 @@ pub async fn name(conn: &mut PgConnection, tenant: TenantId) -> Result<Option<St
         .await?;
     Ok(name)
 }
+
+/// Tenants by name, for filters; the first two hundred.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn names(conn: &mut PgConnection) -> Result<Vec<(TenantId, String)>, StoreError> {
+    let rows =
+        sqlx::query!("SELECT tenant_id, name FROM tenants ORDER BY name, tenant_id LIMIT 200")
+            .fetch_all(conn)
+            .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (TenantId(row.tenant_id), row.name))
+        .collect())
+}
