@@ -6,6 +6,7 @@
 
 pub mod api_key;
 pub mod audit;
+pub mod books;
 pub mod clock;
 pub mod database;
 pub mod error;

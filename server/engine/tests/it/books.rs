@@ -1,0 +1,113 @@
+//! Verifying the books: silent when they are in order, and every kind of damage has a line.
+
+use chrono::TimeDelta;
+use engine::books::{self, Report};
+use sqlx::PgPool;
+
+use crate::bench::{Bench, corrected, failed, started, succeeded};
+
+/// Books with a bit of everything in them.
+async fn busy(pool: PgPool) -> Bench {
+    let bench = Bench::new(pool).await;
+    bench
+        .grant("20", Some(bench.now() + TimeDelta::days(1)))
+        .await;
+    bench.grant("80", None).await;
+    sqlx::query("UPDATE tenants SET overage = 'charge'")
+        .execute(&bench.owner)
+        .await
+        .unwrap();
+    let jobs = [
+        bench.submit(10).await,
+        bench.submit(10).await,
+        bench.submit(10).await,
+        bench.submit(7).await,
+    ];
+    bench.hear(&succeeded("a", jobs[0], 4, 2)).await;
+    bench.hear(&corrected("b", jobs[0], 6, 2, 3)).await;
+    bench.hear(&failed("c", jobs[1], 2)).await;
+    bench.hear(&succeeded("d", jobs[1], 12, 3)).await;
+    bench.hear(&failed("e", jobs[2], 2)).await;
+    bench.hear(&started("f", jobs[3], 2)).await;
+    bench.settle().await;
+    bench
+}
+
+async fn verify(bench: &Bench) -> Report {
+    books::verify(bench.engine.pool()).await.unwrap()
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn books_in_order_have_no_breaks(pool: PgPool) {
+    let bench = busy(pool).await;
+    let report = verify(&bench).await;
+    assert_eq!(report.breaks, []);
+    assert!(
+        report.examined.transfers > 10 && report.examined.jobs == 4,
+        "{:?}",
+        report.examined
+    );
+}
+
+/// Damages the books as only their owner can, with the guards off, and expects the checks to tell.
+async fn damage(pool: PgPool, statement: &str, expected: &[&str]) {
+    let bench = busy(pool).await;
+    let mut conn = bench.owner.acquire().await.unwrap();
+    sqlx::query("SET session_replication_role = replica")
+        .execute(&mut *conn)
+        .await
+        .unwrap();
+    let done = sqlx::query(sqlx::AssertSqlSafe(statement))
+        .execute(&mut *conn)
+        .await
+        .unwrap();
+    assert!(done.rows_affected() > 0, "{statement}");
+    let mut found: Vec<_> = verify(&bench)
+        .await
+        .breaks
+        .iter()
+        .map(|found| found.check)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found, expected, "{statement}");
+}
+
+macro_rules! damages {
+    ($($name:ident: $statement:literal => $expected:expr;)*) => {
+        $(#[sqlx::test(migrator = "engine::MIGRATOR")]
+        async fn $name(pool: PgPool) {
+            damage(pool, $statement, &$expected).await;
+        })*
+    };
+}
+
+damages! {
+    a_changed_balance_is_found:
+        "UPDATE balances SET balance = balance + 1 WHERE balance < 0"
+        => ["balance_is_the_sum_of_its_transfers", "trial_balance_is_zero"];
+    a_changed_transfer_is_found:
+        "UPDATE transfers SET amount = amount + 1 WHERE entry_type = 'remainder'"
+        => ["a_job_is_what_its_transfers_moved", "balance_is_the_sum_of_its_transfers", "content_hash", "running_balances_form_a_chain"];
+    a_lost_settlement_is_found:
+        "DELETE FROM settlements WHERE phase = 'release'"
+        => ["a_hold_ends_once", "a_job_is_what_its_transfers_moved", "a_job_knows_its_settlements"];
+    a_second_capture_is_found:
+        "INSERT INTO settlements (tenant_id, settlement_id, subject_kind, subject_id, phase, version, wallet_id, currency, livemode, amount, snapshot, content_hash, event_id, settled_at)
+         SELECT tenant_id, gen_random_uuid(), subject_kind, subject_id, phase, 3, wallet_id, currency, livemode, amount, snapshot, content_hash, event_id, settled_at
+         FROM settlements WHERE phase = 'capture'"
+        => ["a_hold_ends_once", "a_job_knows_its_settlements", "an_amount_has_transfers", "content_hash", "versions_have_no_gaps"];
+    a_changed_snapshot_is_found:
+        "UPDATE settlements SET snapshot = snapshot || '{\"x\": 1}' WHERE phase = 'capture'" => ["content_hash"];
+    a_changed_hold_is_found:
+        "UPDATE jobs SET held = held + 1 WHERE state = 'running'"
+        => ["a_job_is_what_its_transfers_moved", "held_is_the_sum_of_the_jobs"];
+    a_changed_lot_is_found:
+        "UPDATE lots SET remaining = remaining - 1 WHERE remaining > 1"
+        => ["a_lot_is_what_its_draws_left", "available_is_the_sum_of_the_lots"];
+    a_lost_step_is_found:
+        "DELETE FROM job_transitions WHERE to_state = 'running'" => ["a_job_took_its_steps"];
+    an_event_that_forgot_what_it_caused_is_found:
+        "UPDATE events SET state = 'received', due_at = received_at, decided_at = NULL WHERE event_key = 'a'"
+        => ["a_settlement_has_its_event"];
+}
