@@ -2,9 +2,9 @@
 //!
 //! The macros describe each query on a live database and save what they learn, when they are
 //! given its address and a directory. So: a scratch cluster with the migrations applied, and a
-//! check of each crate that uses the macros, made to compile again by touching its sources.
+//! cargo call that compiles the crate again because its sources were touched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,19 +15,13 @@ use embedded::{Cluster, Settings};
 
 use crate::command::{cargo, show};
 
-/// The crates that may hold query macros, each before those that depend on it.
-const CRATES: [(&str, &str); 2] = [("engine", "server/engine"), ("server", "server")];
-const MACROS: [&str; 5] = [
-    "query!(",
-    "query_as!(",
-    "query_scalar!(",
-    "query_unchecked!(",
-    "query_as_unchecked!(",
-];
+/// The one crate that speaks SQL.
+const CRATE: &str = "server/engine";
+const COMMITTED: &str = "server/engine/.sqlx";
 const FRESH: &str = "target/prepared";
 
 /// File name to content.
-type Queries = BTreeMap<String, Vec<u8>>;
+pub(crate) type Queries = BTreeMap<String, Vec<u8>>;
 
 /// The tests' scratch cluster, whose files stay in `target` between runs.
 pub(crate) fn scratch() -> Result<Cluster> {
@@ -37,63 +31,40 @@ pub(crate) fn scratch() -> Result<Cluster> {
 /// Replaces the committed data with fresh data.
 pub(crate) fn write() -> Result<()> {
     let mut cluster = scratch()?;
-    for (package, dir) in users()? {
-        let fresh = describe(&cluster, package, dir)?;
-        let committed = Path::new(dir).join(".sqlx");
-        if committed.exists() {
-            fs::remove_dir_all(&committed).context("clearing .sqlx")?;
-        }
-        fs::create_dir_all(&committed).context("creating .sqlx")?;
-        for (name, bytes) in &fresh {
-            fs::write(committed.join(name), bytes).with_context(|| format!("writing {name}"))?;
-        }
-        println!("{}: {} queries", committed.display(), fresh.len());
+    let mut check = cargo();
+    check.args(["check", "--package", "engine", "--all-targets"]);
+    let fresh = describe(&cluster, &mut check)?;
+    let committed = Path::new(COMMITTED);
+    if committed.exists() {
+        fs::remove_dir_all(committed).context("clearing .sqlx")?;
     }
+    fs::create_dir_all(committed).context("creating .sqlx")?;
+    for (name, bytes) in &fresh {
+        fs::write(committed.join(name), bytes).with_context(|| format!("writing {name}"))?;
+    }
+    println!("{COMMITTED}: {} queries", fresh.len());
     Ok(cluster.stop()?)
 }
 
-/// Fails when the committed data is not what the sources and the migrations give.
-pub(crate) fn check(cluster: &Cluster) -> Result<()> {
-    for (package, dir) in users()? {
-        let fresh = describe(cluster, package, dir)?;
-        let committed = read(&Path::new(dir).join(".sqlx"))?;
-        if fresh != committed {
-            let names = fresh.keys().chain(committed.keys());
-            let mut stale: Vec<&String> = names
-                .filter(|name| fresh.get(*name) != committed.get(*name))
-                .collect();
-            stale.sort();
-            stale.dedup();
-            bail!("{dir}/.sqlx is out of date ({stale:?}); run `cargo x prepare` and commit it");
-        }
-        println!("{dir}/.sqlx is current: {} queries", fresh.len());
+/// Fails when the committed data is not what the sources and the migrations gave a moment ago.
+pub(crate) fn compare(fresh: &Queries) -> Result<()> {
+    let committed = read(Path::new(COMMITTED))?;
+    let names = fresh.keys().chain(committed.keys());
+    let stale: BTreeSet<&String> = names
+        .filter(|name| fresh.get(*name) != committed.get(*name))
+        .collect();
+    if !stale.is_empty() {
+        bail!("{COMMITTED} is out of date ({stale:?}); run `cargo x prepare` and commit it");
     }
+    println!("{COMMITTED} is current: {} queries", fresh.len());
     Ok(())
 }
 
-fn users() -> Result<Vec<(&'static str, &'static str)>> {
-    let mut users = Vec::new();
-    for (package, dir) in CRATES {
-        for source in sources(Path::new(dir))? {
-            let text = fs::read_to_string(&source)
-                .with_context(|| format!("reading {}", source.display()))?;
-            if MACROS.iter().any(|name| text.contains(name)) {
-                users.push((package, dir));
-                break;
-            }
-        }
-    }
-    Ok(users)
-}
-
-/// A crate's own Rust files; crates below its directory have theirs.
+/// All Rust files below a directory.
 fn sources(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let mut waiting = vec![dir.join("src"), dir.join("tests"), dir.join("benches")];
+    let mut waiting = vec![dir.to_owned()];
     while let Some(dir) = waiting.pop() {
-        if !dir.is_dir() {
-            continue;
-        }
         for entry in fs::read_dir(&dir).with_context(|| format!("listing {}", dir.display()))? {
             let path = entry?.path();
             if path.is_dir() {
@@ -106,21 +77,21 @@ fn sources(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn describe(cluster: &Cluster, package: &str, dir: &str) -> Result<Queries> {
+/// Runs a cargo call that compiles the crate, with its queries described on a live database,
+/// and gives what was learnt of each.
+pub(crate) fn describe(cluster: &Cluster, compile: &mut Command) -> Result<Queries> {
     let url = migrated(cluster)?;
     let fresh = std::path::absolute(FRESH).context("resolving target")?;
     if fresh.exists() {
         fs::remove_dir_all(&fresh).context("clearing target/prepared")?;
     }
     fs::create_dir_all(&fresh).context("creating target/prepared")?;
-    touch(&sources(Path::new(dir))?)?;
-    let mut check = cargo();
-    check
-        .args(["check", "--package", package, "--all-targets"])
+    touch(&sources(Path::new(CRATE))?)?;
+    compile
         .env("SQLX_OFFLINE", "false")
         .env("SQLX_OFFLINE_DIR", &fresh)
         .env("DATABASE_URL", url);
-    show(&mut check)?;
+    show(compile)?;
     read(&fresh)
 }
 

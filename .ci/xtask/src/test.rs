@@ -9,6 +9,7 @@ use embedded::Cluster;
 use crate::command::{cargo, show};
 use crate::demo::{self, SERVER};
 use crate::front::{self, Kind, SITE};
+use crate::prepare::Queries;
 use crate::steps::Steps;
 use crate::{prepare, setup};
 
@@ -25,8 +26,9 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     let toolchain = steps.run("set-up", setup::for_tests)?;
     steps.run("format", || show(cargo().args(["fmt", "--all", "--check"])))?;
     let mut cluster = steps.run("scratch PostgreSQL", prepare::scratch)?;
-    steps.run("query data", || prepare::check(&cluster))?;
-    steps.run("clippy, host", clippy_host)?;
+    // One compilation serves both: it lints, and learns of each query on a live database.
+    let queries = steps.run("clippy, host", || clippy_host(&cluster))?;
+    steps.run("query data", || prepare::compare(&queries))?;
     steps.run("unit, engine and HTTP tests", || tests(&cluster, None))?;
     steps.run("task runner's tests", || {
         show(cargo().args(["test", "--package", "xtask"]))
@@ -40,7 +42,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     Ok(cluster.stop()?)
 }
 
-fn clippy_host() -> Result<()> {
+fn clippy_host(cluster: &Cluster) -> Result<Queries> {
     let mut clippy = cargo();
     clippy.args([
         "clippy",
@@ -49,7 +51,8 @@ fn clippy_host() -> Result<()> {
         "frontend",
         "--all-targets",
     ]);
-    show(clippy.args(["--", "-D", "warnings"]))
+    clippy.args(["--", "-D", "warnings"]);
+    prepare::describe(cluster, &mut clippy)
 }
 
 /// With the wasm target where its toolchain has clippy. Debian's has none: there the same code
