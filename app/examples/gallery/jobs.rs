@@ -86,9 +86,12 @@ pub(crate) fn page() -> AnyView {
     ];
     view! {
         <Frame title="Jobs">
-            <PageHead title="Jobs" lead="Asynchronous work and what it settled to."/>
+            <PageHead
+                title="Jobs"
+                lead="Asynchronous work and what it settled to."
+                actions=view! { <LiveBar topic="jobs" what="jobs" href="/jobs"/> }.into_any()
+            />
             {filters()}
-            <LiveBar topic="jobs" what="jobs" href="/jobs"/>
             <DataTable id="jobs" caption="Jobs, newest first" columns>
                 {ROWS.iter().map(row).collect_view()}
             </DataTable>

@@ -9,11 +9,6 @@ pub(super) fn root() -> Element {
     document().document_element().expect("a document has a root")
 }
 
-/// The first element that matches.
-pub(super) fn find(selector: &str) -> Option<Element> {
-    document().query_selector(selector).ok().flatten()
-}
-
 /// All elements that match, in document order.
 pub(super) fn find_all(selector: &str) -> Vec<Element> {
     let Ok(list) = document().query_selector_all(selector) else { return Vec::new() };

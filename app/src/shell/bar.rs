@@ -71,8 +71,9 @@ fn OperatorMenu(who: Operator, shortcuts: bool, back: String) -> AnyView {
     let name = format!("Signed in as {}", who.name);
     let (value, words) = if shortcuts { ("off", "Turn shortcuts off") } else { ("on", "Turn shortcuts on") };
     view! {
-        <button type="button" class="icon-button who" popovertarget="who" aria-label=name>
-            {who.initials()}
+        <button type="button" class="icon-button who" popovertarget="who">
+            <span aria-hidden="true">{who.initials()}</span>
+            <span class="unseen">{name}</span>
         </button>
         <div class="menu" id="who" popover>
             <p><strong>{who.name}</strong><span class="muted">{who.role}</span></p>

@@ -55,7 +55,7 @@ impl std::fmt::Display for AmountText {
 }
 
 /// Groups of three, from the right.
-fn grouped(whole: &str) -> String {
+pub(super) fn grouped(whole: &str) -> String {
     let mut out = String::with_capacity(whole.len() + whole.len() / 3);
     for (i, digit) in whole.chars().enumerate() {
         if i > 0 && (whole.len() - i).is_multiple_of(3) {
@@ -102,17 +102,17 @@ pub fn Amount(
     };
     let lacking = usize::from(places).saturating_sub(value.places()).min(8);
     let pad = (lacking > 0).then(|| {
-        let point = if value.places() == 0 { "no-point " } else { "" };
-        view! { <span class=format!("{point}pad-{lacking}")></span> }
+        let point = (value.places() == 0).then_some("");
+        view! { <span class="pad" data-lacks=lacking.to_string() data-point=point></span> }
     });
     let sign = if value.negative { "\u{2212}" } else { "" };
     let point = if value.places() > 0 { "." } else { "" };
     let beyond = (!value.beyond.is_empty()).then(|| view! { <span class="sub">{value.beyond}</span> });
     view! {
-        <span class="amount">
+        <span class="amount" data-zero=value.zero.then_some("")>
             {format!("{sign}{}{point}{}", value.whole, value.minor)}{beyond}{pad}" "
             <span class="ccy">{value.currency}</span>
-            {word.map(|word| view! { " "<span class="side">{word}</span> })}
+            {word.map(|word| view! { " "<span class="word">{word}</span> })}
         </span>
     }
     .into_any()

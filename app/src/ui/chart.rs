@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
+use super::amount::grouped;
 use super::{Column, DataTable};
 
 /// One place on the horizontal axis.
@@ -134,7 +135,7 @@ fn frame(chart: Chart, drawing: AnyView) -> impl IntoView {
             </figcaption>
             <div class="plot">
                 <div class="ticks" aria-hidden="true">
-                    <span>{top.to_string()}</span><span>{half.to_string()}</span><span>"0"</span>
+                    <span>{plain(top)}</span><span>{plain(half)}</span><span>"0"</span>
                 </div>
                 <svg
                     role="img"
@@ -173,7 +174,7 @@ fn Twin(
     let columns = std::iter::once(Column::text(axis)).chain(series.into_iter().map(Column::num));
     let rows = points.into_iter().map(|point| {
         let cells = point.values.into_iter().map(|value| {
-            view! { <td class="num">{value.normalize().to_string()}</td> }
+            view! { <td class="num">{plain(value)}</td> }
         });
         view! { <tr><th scope="row">{point.label}</th>{cells.collect_view()}</tr> }
     });
@@ -185,10 +186,19 @@ fn Twin(
     .into_any()
 }
 
+/// A number with its thousands in groups.
+fn plain(value: Decimal) -> String {
+    let digits = value.normalize().to_string();
+    match digits.split_once('.') {
+        Some((whole, fraction)) => format!("{}.{fraction}", grouped(whole)),
+        None => grouped(&digits),
+    }
+}
+
 /// What a point says when pointed at.
 fn spoken(point: &ChartPoint, series: &[String]) -> String {
     let values = series.iter().zip(&point.values);
-    let values: Vec<_> = values.map(|(name, value)| format!("{name} {}", value.normalize())).collect();
+    let values: Vec<_> = values.map(|(name, value)| format!("{name} {}", plain(*value))).collect();
     format!("{}: {}", point.label, values.join(", "))
 }
 
@@ -201,21 +211,25 @@ fn height(value: Decimal, top: Decimal) -> i64 {
     (value / top * Decimal::from(HEIGHT)).round().to_i64().unwrap_or(HEIGHT).clamp(0, HEIGHT)
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that holds the highest value.
+/// Tops of a scale in tenths of a power of ten; the half of each is round too.
+const STEPS: [i64; 10] = [10, 15, 20, 25, 30, 40, 50, 60, 80, 100];
+
+/// The smallest round scale that holds the highest value.
 fn scale_top(highest: Option<Decimal>) -> Decimal {
     let highest = highest.unwrap_or_default();
     if highest <= Decimal::ZERO {
         return Decimal::ONE;
     }
-    let (one, two, five, ten) = (Decimal::ONE, Decimal::TWO, Decimal::from(5), Decimal::TEN);
-    let mut power = one;
+    let ten = Decimal::TEN;
+    let mut power = Decimal::ONE;
     while power * ten < highest {
         power *= ten;
     }
     while power > highest {
         power /= ten;
     }
-    let top = [one, two, five, ten].into_iter().map(|step| step * power).find(|top| *top >= highest);
+    let tops = STEPS.into_iter().map(|tenths| power * Decimal::new(tenths, 1));
+    let top = tops.into_iter().find(|top| *top >= highest);
     top.unwrap_or(highest).normalize()
 }
 
@@ -228,9 +242,10 @@ mod tests {
         let of = |value: &str| scale_top(Some(value.parse().unwrap())).to_string();
         assert_eq!(of("0"), "1");
         assert_eq!(of("1"), "1");
-        assert_eq!(of("3"), "5");
-        assert_eq!(of("73"), "100");
-        assert_eq!(of("1204"), "2000");
+        assert_eq!(of("3"), "3");
+        assert_eq!(of("3.5"), "4");
+        assert_eq!(of("73"), "80");
+        assert_eq!(of("1204"), "1500");
         assert_eq!(of("0.042"), "0.05");
         assert_eq!(scale_top(None).to_string(), "1");
     }

@@ -79,11 +79,12 @@ pub fn Chips(
 ) -> AnyView {
     (!chips.is_empty()).then(|| {
         let chips = chips.into_iter().map(|chip| {
-            let name = format!("Remove filter {} {}", chip.label, chip.value);
             view! {
                 <li>
-                    <a class="chip" href=chip.remove_href aria-label=name>
+                    <a class="chip" href=chip.remove_href>
+                        <span class="unseen">"Remove filter "</span>
                         <span class="muted">{chip.label}</span>
+                        " "
                         {chip.value}
                         <Icon glyph=Glyph::Cross small=true/>
                     </a>

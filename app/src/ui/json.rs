@@ -35,7 +35,7 @@ pub fn JsonView(
     let cut = raw.floor_char_boundary(SHOWN_BYTES);
     let rest = (cut < raw.len()).then(|| {
         let note = format!("The first {cut} of {} bytes are shown; copy takes all.", raw.len());
-        view! { <p class="muted small">{note}</p> }
+        view! { <span>{note}</span> }
     });
     let body = pieces(&raw[..cut]).into_iter().map(|(class, text)| match class {
         Some(class) => view! { <span class=class>{text}</span> }.into_any(),
@@ -46,8 +46,10 @@ pub fn JsonView(
         <details class="json" open=open>
             <summary>{title.clone()}<span class="bytes">{size}</span></summary>
             <pre tabindex="0" aria-label=title.clone()><code>{body}</code></pre>
-            {rest}
-            <CopyButton value=raw name=format!("Copy {}", title.to_lowercase())/>
+            <div class="under">
+                {rest}
+                <CopyButton value=raw name=format!("Copy {}", title.to_lowercase())/>
+            </div>
         </details>
     }
     .into_any()

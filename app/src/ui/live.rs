@@ -1,5 +1,5 @@
 //! The "12 new" bar of a list. Rows never move by themselves: the bar says what came, and a link
-//! shows it.
+//! shows it. It belongs in the `actions` of the list's [`super::PageHead`].
 
 use leptos::prelude::*;
 

@@ -118,7 +118,7 @@ fn Movements(label: String, moves: Vec<Move>, shifts: Vec<BalanceShift>, places:
             <th scope="row" class="entry">"balance"</th>
             <td>{s.account}</td>
             <td class="num">
-                <span class="muted">{s.before.figure()}<Becomes/></span>
+                <span class="before muted">{s.before.figure()}<Becomes/></span>
                 <Amount value=s.after places/>
             </td>
         </tr>
