@@ -58,7 +58,7 @@ pub fn LiveIsland() -> impl IntoView {
         >
             <span role="status">{fresh}</span>
             <span class="dot"></span>
-            <span>{words}</span>
+            <span class="word">{words}</span>
             <button type="button" on:click=toggle>
                 {move || if state.get() == State::Paused { "Resume" } else { "Pause" }}
             </button>
