@@ -88,6 +88,7 @@ COMMENT ON COLUMN jobs.submitted_at IS 'When the job was accepted.';
 COMMENT ON COLUMN jobs.state_at IS 'When it entered its state.';
 CREATE INDEX jobs_by_id ON jobs (job_id);
 CREATE INDEX jobs_by_reference ON jobs (source_id, provider_reference) WHERE provider_reference IS NOT NULL;
+CREATE INDEX jobs_by_client_request ON jobs (client_request_id);
 CREATE INDEX jobs_in_flight ON jobs (tenant_id, job_id) WHERE state IN ('pending', 'running');
 CREATE INDEX jobs_by_wallet ON jobs (tenant_id, wallet_id, job_id);
 GRANT SELECT, INSERT, UPDATE ON jobs TO quittance_app;

@@ -5,6 +5,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod console;
 pub mod database;
 pub mod http;
 pub mod serve;

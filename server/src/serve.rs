@@ -3,7 +3,7 @@
 //! Order of stopping: no new connections; open requests finish (bounded by the grace period); the
 //! background tasks finish the batch they are in; a private PostgreSQL is shut down last.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
 use engine::{
@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{Role, ServeArgs},
+    console::{self, hub::Hub},
     database::{Database, DatabaseError},
     http, telemetry,
 };
@@ -165,8 +166,20 @@ impl Parts<'_> {
                 args.api_rate_per_second,
             ));
         }
-        if args.has(Role::Worker) {
-            let settings = worker::Settings::default();
+        if args.has(Role::Console) {
+            let hub = Arc::new(Hub::new(engine, (*stop).clone()));
+            routes = routes.merge(console::routes(args, engine, &hub));
+            let engine = (*engine).clone();
+            tasks.spawn(async move {
+                hub.run(engine).await;
+                Ok(())
+            });
+        }
+        if args.has(Role::Worker) || args.has(Role::Scheduler) {
+            let mut settings = worker::Settings::default();
+            if !args.has(Role::Worker) {
+                settings.settlers = 0;
+            }
             let mut workers = worker::spawn(engine, &settings, &wake, stop);
             tasks.spawn(async move {
                 while let Some(ended) = workers.join_next().await {

@@ -12,6 +12,7 @@ pub mod database;
 pub mod error;
 pub mod ids;
 pub mod job;
+pub mod jump;
 pub mod ledger;
 pub mod live;
 pub mod operator;

@@ -29,24 +29,35 @@ pub enum Topic {
     Jobs,
     /// Events came in or were decided.
     Events,
+    /// Deliveries came in.
+    Deliveries,
+    /// Settlements were posted.
+    Settlements,
 }
 
 impl Topic {
     /// Every topic.
-    pub const ALL: [Self; 2] = [Self::Jobs, Self::Events];
+    pub const ALL: [Self; 4] = [
+        Self::Jobs,
+        Self::Events,
+        Self::Deliveries,
+        Self::Settlements,
+    ];
 
     /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Jobs => "jobs",
             Self::Events => "events",
+            Self::Deliveries => "deliveries",
+            Self::Settlements => "settlements",
         }
     }
 }
 
 /// Counts of news that has not been sent yet.
 #[derive(Clone, Debug, Default)]
-pub struct News(Arc<[AtomicU64; 2]>);
+pub struct News(Arc<[AtomicU64; 4]>);
 
 impl News {
     /// Counts news. Cheap; call it after the commit.

@@ -162,14 +162,6 @@ pub async fn find(conn: &mut PgConnection, id: OperatorId) -> Result<Option<Oper
     store::find(conn, id).await
 }
 
-/// Keeps sign-in counters from growing: forgets attempts older than a day.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn sweep_failures(conn: &mut PgConnection, engine: &Engine) -> Result<u64, StoreError> {
-    store::forget_before(conn, engine.clock().now() - TimeDelta::days(1)).await
-}
-
 impl Engine {
     /// Signs an operator in. The attempt is on record before the password is looked at, and is taken
     /// back when it was right.

@@ -190,3 +190,13 @@ fn currency(code: &str) -> Result<Currency, StoreError> {
     code.parse()
         .map_err(|error| StoreError::inconsistent("settlements", "currency", error))
 }
+
+/// How many events wait for a person or for something to turn up, by state; counting stops where the
+/// overview's does.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn attention(engine: &Engine) -> Result<BTreeMap<EventState, i64>, StoreError> {
+    let mut conn = engine.pool().acquire().await?;
+    views::attention(&mut conn).await
+}

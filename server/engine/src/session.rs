@@ -4,10 +4,8 @@
 mod store;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 pub use self::store::{create, delete, load, save};
-use crate::{Engine, error::StoreError};
 
 /// SHA-256 of a session id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,12 +18,4 @@ pub struct Stored {
     pub data: serde_json::Value,
     /// After this instant it is void.
     pub expires_at: DateTime<Utc>,
-}
-
-/// Deletes expired sessions.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn sweep(conn: &mut PgConnection, engine: &Engine) -> Result<u64, StoreError> {
-    store::delete_expired(conn, engine.clock().now()).await
 }

@@ -170,13 +170,3 @@ pub(super) async fn forget(conn: &mut PgConnection, subject: &str) -> Result<(),
         .await?;
     Ok(())
 }
-
-pub(super) async fn forget_before(
-    conn: &mut PgConnection,
-    before: DateTime<Utc>,
-) -> Result<u64, StoreError> {
-    let done = sqlx::query!("DELETE FROM sign_in_failures WHERE failed_at < $1", before)
-        .execute(conn)
-        .await?;
-    Ok(done.rows_affected())
-}

@@ -83,13 +83,3 @@ pub async fn delete(conn: &mut PgConnection, session: SessionHash) -> Result<(),
     .await?;
     Ok(())
 }
-
-pub(super) async fn delete_expired(
-    conn: &mut PgConnection,
-    now: DateTime<Utc>,
-) -> Result<u64, StoreError> {
-    let done = sqlx::query!("DELETE FROM sessions WHERE expires_at <= $1", now)
-        .execute(conn)
-        .await?;
-    Ok(done.rows_affected())
-}

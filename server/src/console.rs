@@ -1,0 +1,132 @@
+//! The console's plumbing: sessions, who is signed in, forms that are not about money, live news, and
+//! the pages of `app` mounted with what they need.
+//!
+//! What must stay true: no page and no form but the sign-in answers without a signed-in operator; no
+//! form is accepted from another site; a return path never leaves this site.
+
+mod frame;
+mod gate;
+mod headers;
+pub mod hub;
+mod jump;
+mod live;
+mod preferences;
+mod return_path;
+mod session_store;
+mod sign_in;
+mod site;
+
+use std::sync::Arc;
+
+use app::FrameData;
+use axum::{
+    Router,
+    body::Body,
+    extract::DefaultBodyLimit,
+    http::{Request, request::Parts},
+    middleware,
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use engine::Engine;
+use leptos::{
+    config::LeptosOptions,
+    context::{provide_context, use_context},
+};
+use leptos_axum::{LeptosRoutes, generate_route_list, render_app_async_with_context};
+use tower_http::{compression::CompressionLayer, csrf::CsrfLayer};
+use tower_sessions::{
+    Expiry, SessionManagerLayer,
+    cookie::{SameSite, time::Duration},
+};
+
+use self::{hub::Hub, session_store::SessionStore};
+use crate::{
+    config::ServeArgs,
+    http::problem::{Kind, Problem},
+};
+
+pub use gate::CurrentOperator;
+
+/// Largest form.
+const FORM_BYTES: usize = 64 * 1024;
+/// How long a session lives without being used.
+const IDLE_HOURS: i64 = 12;
+
+/// What the console's handlers share.
+#[derive(Clone, Debug)]
+pub(crate) struct Console {
+    pub(crate) engine: Engine,
+    pub(crate) live: bool,
+    pub(crate) https: bool,
+    pub(crate) hub: Arc<Hub>,
+}
+
+/// The console: pages, forms, news and files.
+pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
+    let console = Console {
+        engine: engine.clone(),
+        live: args.live,
+        https: args.is_https(),
+        hub: Arc::clone(hub),
+    };
+    let sessions = SessionManagerLayer::new(SessionStore::new(engine.clone()))
+        .with_name(if console.https {
+            "__Host-quittance"
+        } else {
+            "quittance"
+        })
+        .with_same_site(SameSite::Lax)
+        .with_http_only(true)
+        .with_secure(console.https)
+        .with_path("/")
+        .with_expiry(Expiry::OnInactivity(Duration::hours(IDLE_HOURS)));
+    let csrf = CsrfLayer::new().with_rejection_response(|_| {
+        Problem::new(Kind::Forbidden, "A form of another site cannot act here.").into_response()
+    });
+    Router::new()
+        .route("/sign-in", post(sign_in::sign_in))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/theme", post(preferences::theme))
+        .route("/shortcuts", post(preferences::shortcuts))
+        .route("/live", get(live::stream))
+        .route("/jump", get(jump::jump))
+        .route("/jump/suggest", get(jump::suggest))
+        .with_state(console.clone())
+        .merge(pages(args, engine))
+        .layer(middleware::from_fn_with_state(console.clone(), gate::pass))
+        .layer(sessions)
+        .layer(csrf)
+        .layer(DefaultBodyLimit::max(FORM_BYTES))
+        .merge(site::routes(args))
+        .layer(middleware::from_fn_with_state(console, headers::secure))
+        .layer(CompressionLayer::new())
+}
+
+/// The pages of `app`. They find the engine and the frame of the request as context.
+fn pages(args: &ServeArgs, engine: &Engine) -> Router {
+    let options = site::leptos_options(args);
+    let context = {
+        let engine = engine.clone();
+        move || {
+            provide_context(engine.clone());
+            let frame = use_context::<Parts>()
+                .and_then(|parts| parts.extensions.get::<FrameData>().cloned());
+            provide_context(frame.unwrap_or_default());
+        }
+    };
+    let shell = |options: &LeptosOptions| {
+        let options = options.clone();
+        move || app::shell(options.clone())
+    };
+    let lost = render_app_async_with_context(context.clone(), shell(&options));
+    Router::new()
+        .leptos_routes_with_context(
+            &options,
+            generate_route_list(app::App),
+            context,
+            shell(&options),
+        )
+        .fallback(async move |request: Request<Body>| -> Response { lost(request).await })
+        .with_state(options.clone())
+}

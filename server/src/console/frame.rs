@@ -1,0 +1,105 @@
+//! What the frame of a page shows of the request.
+
+use app::{
+    FrameData,
+    shell::{Desk, Flash, Mode, Operator as Shown, Theme},
+    ui::{Glyph, Tone, Zone},
+};
+use axum::http::{HeaderMap, Method, header, request::Parts};
+use domain::event::EventState;
+use engine::{Engine, error::StoreError, operator::Operator, overview};
+use serde::{Deserialize, Serialize};
+use tower_sessions::Session;
+
+use super::{Console, preferences};
+use crate::http::{problem::Problem, request::RequestId};
+
+/// Key of the session under which the next page's message is kept.
+const FLASH: &str = "flash";
+
+/// A message for the next page.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Message {
+    good: bool,
+    text: String,
+    detail: Option<String>,
+}
+
+/// Keeps a message for the next page of this session.
+pub(super) async fn tell(session: &Session, good: bool, text: &str, detail: Option<String>) {
+    let message = Message {
+        good,
+        text: text.to_owned(),
+        detail,
+    };
+    if let Err(error) = session.insert(FLASH, message).await {
+        tracing::warn!(%error, "a message for the next page was lost");
+    }
+}
+
+/// Collects the frame. A message is taken out of the session only by a page that shows it.
+pub(super) async fn of(
+    console: &Console,
+    session: &Session,
+    request: &Parts,
+    operator: Option<&Operator>,
+) -> Result<FrameData, Problem> {
+    let headers = &request.headers;
+    let page = request.method == Method::GET && accepts_html(headers);
+    let flash = match page && operator.is_some() {
+        true => session.remove::<Message>(FLASH).await.unwrap_or_default(),
+        false => None,
+    };
+    let desks = match page && operator.is_some() {
+        true => desks(&console.engine).await?,
+        false => Vec::new(),
+    };
+    let location = request
+        .uri
+        .path_and_query()
+        .map_or("/", |path| path.as_str());
+    Ok(FrameData {
+        operator: operator.map(|operator| Shown {
+            name: operator.name.clone(),
+            role: operator.role.to_string(),
+        }),
+        mode: if console.live { Mode::Live } else { Mode::Test },
+        zone: Zone::default(),
+        theme: preferences::cookie(headers, preferences::THEME).map_or(Theme::System, Theme::parse),
+        shortcuts: preferences::cookie(headers, preferences::SHORTCUTS) != Some("off"),
+        desks,
+        location: location.to_owned(),
+        flash: flash.map(|message| Flash {
+            tone: if message.good { Tone::Good } else { Tone::Stop },
+            text: message.text,
+            detail: message.detail,
+        }),
+        request_id: RequestId::current().map(|id| id.as_str().to_owned()),
+        now: console.engine.clock().now(),
+    })
+}
+
+fn accepts_html(headers: &HeaderMap) -> bool {
+    let accept = headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok());
+    accept.is_none_or(|accept| accept.contains("text/html") || accept.contains("*/*"))
+}
+
+/// Queues where someone waits for a person.
+async fn desks(engine: &Engine) -> Result<Vec<Desk>, StoreError> {
+    let waiting = overview::attention(engine).await?;
+    let desk = |label: &str, state: EventState, glyph| Desk {
+        label: label.to_owned(),
+        href: format!("/events?state={state}"),
+        glyph,
+        count: waiting
+            .get(&state)
+            .map_or(0, |count| (*count).unsigned_abs()),
+    };
+    Ok(vec![
+        desk("Conflicts", EventState::Conflict, Glyph::Quarantine),
+        desk("Rejected", EventState::Rejected, Glyph::StateStop),
+        desk("Failing", EventState::Failed, Glyph::StateAttention),
+    ])
+}
