@@ -305,9 +305,9 @@ fn into_storage(error: SettleError) -> StoreError {
 }
 
 fn remedy(error: &SettleError, part: &Part) -> Remedy {
-    if let SettleError::Post(PostError::AlreadySettled(_)) = error
-        && !part.compare
-    {
+    // A settlement that is recorded already shows by its key, or by money that has moved before it is
+    // asked to move: compare once before anyone is blamed.
+    if matches!(error, SettleError::Post(_)) && error.storage().is_none() && !part.compare {
         return Remedy::Compare;
     }
     let Some(StoreError::Database(error)) = error.storage() else {

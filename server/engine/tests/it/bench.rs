@@ -187,6 +187,18 @@ impl Bench {
     }
 }
 
+/// Waits until some connection of this database waits for a lock.
+pub async fn until_blocked(pool: &PgPool) {
+    let blocked = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')";
+    while !sqlx::query_scalar::<_, bool>(blocked)
+        .fetch_one(pool)
+        .await
+        .unwrap()
+    {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
 fn grant_effect(amount: &str) -> Effect {
     let amount = usd(amount);
     let entries = vec![Entry {

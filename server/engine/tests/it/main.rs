@@ -2,6 +2,10 @@
 
 mod bench;
 mod books;
+mod guards;
+mod housekeeping;
 mod ledger;
+mod orders;
+mod race;
 mod settle;
 mod views;

@@ -1,0 +1,74 @@
+//! Expiring credit, and what has a bound or an end.
+
+use chrono::TimeDelta;
+use engine::{
+    books,
+    worker::{expire::expire, maintain::maintain},
+};
+use sqlx::PgPool;
+
+use crate::bench::{Bench, failed};
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn credit_past_its_date_becomes_breakage_also_when_it_returns_late(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    let lot = bench
+        .grant("10", Some(bench.now() + TimeDelta::days(1)))
+        .await;
+    bench.grant("5", None).await;
+    let job = bench.submit(4).await;
+    assert_eq!(expire(&bench.engine).await.unwrap(), 0);
+    bench.engine.clock().advance(TimeDelta::days(2));
+    assert_eq!(expire(&bench.engine).await.unwrap(), 1);
+    assert_eq!(
+        bench.balances().await,
+        "available 5\nbreakage 6\nfunding -15\nheld 4\n"
+    );
+    bench.hear(&failed("e1", job, 1)).await;
+    bench.settle().await;
+    assert_eq!(bench.remaining(lot).await, "4");
+    assert_eq!(expire(&bench.engine).await.unwrap(), 1);
+    assert_eq!(expire(&bench.engine).await.unwrap(), 0);
+    assert_eq!(
+        bench.balances().await,
+        "available 5\nbreakage 10\nfunding -15\n"
+    );
+    assert_eq!(books::verify(bench.engine.pool()).await.unwrap().breaks, []);
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn maintenance_keeps_partitions_ahead_and_sweeps_what_is_over(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    let now = bench.now();
+    sqlx::query("INSERT INTO sessions (session_hash, data, expires_at) VALUES (sha256('old'), '{}', $1), (sha256('new'), '{}', $2)")
+        .bind(now - TimeDelta::seconds(1))
+        .bind(now + TimeDelta::hours(1))
+        .execute(bench.engine.pool())
+        .await
+        .unwrap();
+    sqlx::query("INSERT INTO sign_in_failures (subject, failed_at) VALUES ('email:a@b', $1), ('email:a@b', $2)")
+        .bind(now - TimeDelta::days(2))
+        .bind(now)
+        .execute(bench.engine.pool())
+        .await
+        .unwrap();
+    sqlx::query(
+        "INSERT INTO deliveries (source_slug, outcome, reason, status, body_bytes, received_at)
+         SELECT 'x', 'rejected', 'signature_missing', 401, 0, $1 FROM generate_series(1, 30)",
+    )
+    .bind(now)
+    .execute(bench.engine.pool())
+    .await
+    .unwrap();
+    maintain(&bench.engine, 10).await.unwrap();
+    maintain(&bench.engine, 10).await.unwrap();
+    let left: (i64, i64, i64, i64) = sqlx::query_as(
+        "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM sign_in_failures), (SELECT count(*) FROM deliveries),
+                (SELECT count(*) FROM pg_inherits WHERE inhparent = 'event_payloads'::regclass)",
+    )
+    .fetch_one(&bench.owner)
+    .await
+    .unwrap();
+    // The default partition and three months.
+    assert_eq!(left, (1, 1, 10, 4));
+}
