@@ -19,7 +19,10 @@ pub fn SignInPage() -> AnyView {
         Some(_) => Some("E-mail and password do not match. Check both and try again."),
         None => None,
     };
-    let errors = message.map(|message| FieldError { field: "email".into(), message: message.into() });
+    let errors = message.map(|message| FieldError {
+        field: "email".into(),
+        message: message.into(),
+    });
     let mode = FrameData::current().mode.word();
     view! {
         <PlainFrame title="Sign in">

@@ -10,7 +10,12 @@ pub(crate) const ID: &str = "job_019ad0c2a7f17e539d2b6c1f00aa7q2m";
 const PAYLOAD: &str = r#"{"id":"gm3qorzdhgbfurvjtvhg6dckhu","status":"succeeded","metrics":{"image_count":1,"predict_time":4.910},"output":["https://example.net/out.png"],"error":null,"completed_at":"2026-11-30T13:13:03.412Z"}"#;
 
 fn movement(entry: &str, from: &str, to: &str, amount: &str) -> Move {
-    Move { entry: entry.into(), from: from.into(), to: to.into(), amount: usd(amount) }
+    Move {
+        entry: entry.into(),
+        from: from.into(),
+        to: to.into(),
+        amount: usd(amount),
+    }
 }
 
 fn proof() -> impl IntoView {

@@ -19,14 +19,94 @@ struct Row {
 }
 
 const ROWS: &[Row] = &[
-    Row { id: "job_019ad0c2f0017e539d2b6c1f00aa9k1x", model: "flux-tiny", tenant: "acme", tone: Tone::Moving, state: "Running", settlement: "reserved", held: "0.05", captured: "0", accepted: "2026-11-30T13:16:51Z" },
-    Row { id: "job_019ad0c2a7f17e539d2b6c1f00aa7q2m", model: "flux-tiny", tenant: "acme", tone: Tone::Good, state: "Completed", settlement: "captured", held: "0", captured: "0.042", accepted: "2026-11-30T13:12:58Z" },
-    Row { id: "job_019ad0c29c3a7e539d2b6c1f00aa44pd", model: "whisper-large", tenant: "northwind", tone: Tone::Good, state: "Completed", settlement: "captured", held: "0", captured: "1.2875", accepted: "2026-11-30T13:12:31Z" },
-    Row { id: "job_019ad0c27b117e539d2b6c1f00aa20zt", model: "veo-draft", tenant: "contoso", tone: Tone::Attention, state: "Completed", settlement: "conflict on event", held: "12", captured: "0", accepted: "2026-11-30T13:11:02Z" },
-    Row { id: "job_019ad0c25e907e539d2b6c1f00aa1m8e", model: "flux-tiny", tenant: "acme", tone: Tone::Neutral, state: "Failed", settlement: "released", held: "0", captured: "0", accepted: "2026-11-30T13:10:40Z" },
-    Row { id: "job_019ad0c241777e539d2b6c1f00aa88cn", model: "llama-70b-batch", tenant: "fabrikam", tone: Tone::Good, state: "Completed", settlement: "captured", held: "0", captured: "1204.113904", accepted: "2026-11-30T13:09:15Z" },
-    Row { id: "job_019ad0c219087e539d2b6c1f00aa02hv", model: "veo-draft", tenant: "contoso", tone: Tone::Stop, state: "Blocked", settlement: "nothing reserved", held: "0", captured: "0", accepted: "2026-11-30T13:07:44Z" },
-    Row { id: "job_019ad0c1fa3c7e539d2b6c1f00aa5wqy", model: "flux-tiny", tenant: "acme", tone: Tone::Neutral, state: "Cancelled", settlement: "released", held: "0", captured: "0", accepted: "2026-11-30T13:05:02Z" },
+    Row {
+        id: "job_019ad0c2f0017e539d2b6c1f00aa9k1x",
+        model: "flux-tiny",
+        tenant: "acme",
+        tone: Tone::Moving,
+        state: "Running",
+        settlement: "reserved",
+        held: "0.05",
+        captured: "0",
+        accepted: "2026-11-30T13:16:51Z",
+    },
+    Row {
+        id: "job_019ad0c2a7f17e539d2b6c1f00aa7q2m",
+        model: "flux-tiny",
+        tenant: "acme",
+        tone: Tone::Good,
+        state: "Completed",
+        settlement: "captured",
+        held: "0",
+        captured: "0.042",
+        accepted: "2026-11-30T13:12:58Z",
+    },
+    Row {
+        id: "job_019ad0c29c3a7e539d2b6c1f00aa44pd",
+        model: "whisper-large",
+        tenant: "northwind",
+        tone: Tone::Good,
+        state: "Completed",
+        settlement: "captured",
+        held: "0",
+        captured: "1.2875",
+        accepted: "2026-11-30T13:12:31Z",
+    },
+    Row {
+        id: "job_019ad0c27b117e539d2b6c1f00aa20zt",
+        model: "veo-draft",
+        tenant: "contoso",
+        tone: Tone::Attention,
+        state: "Completed",
+        settlement: "conflict on event",
+        held: "12",
+        captured: "0",
+        accepted: "2026-11-30T13:11:02Z",
+    },
+    Row {
+        id: "job_019ad0c25e907e539d2b6c1f00aa1m8e",
+        model: "flux-tiny",
+        tenant: "acme",
+        tone: Tone::Neutral,
+        state: "Failed",
+        settlement: "released",
+        held: "0",
+        captured: "0",
+        accepted: "2026-11-30T13:10:40Z",
+    },
+    Row {
+        id: "job_019ad0c241777e539d2b6c1f00aa88cn",
+        model: "llama-70b-batch",
+        tenant: "fabrikam",
+        tone: Tone::Good,
+        state: "Completed",
+        settlement: "captured",
+        held: "0",
+        captured: "1204.113904",
+        accepted: "2026-11-30T13:09:15Z",
+    },
+    Row {
+        id: "job_019ad0c219087e539d2b6c1f00aa02hv",
+        model: "veo-draft",
+        tenant: "contoso",
+        tone: Tone::Stop,
+        state: "Blocked",
+        settlement: "nothing reserved",
+        held: "0",
+        captured: "0",
+        accepted: "2026-11-30T13:07:44Z",
+    },
+    Row {
+        id: "job_019ad0c1fa3c7e539d2b6c1f00aa5wqy",
+        model: "flux-tiny",
+        tenant: "acme",
+        tone: Tone::Neutral,
+        state: "Cancelled",
+        settlement: "released",
+        held: "0",
+        captured: "0",
+        accepted: "2026-11-30T13:05:02Z",
+    },
 ];
 
 fn row(row: &'static Row) -> impl IntoView {
@@ -50,18 +130,39 @@ fn row(row: &'static Row) -> impl IntoView {
 }
 
 fn filters() -> impl IntoView {
-    let link = |label: &str, href: &str, current| ViewLink { label: label.into(), href: href.into(), current };
+    let link = |label: &str, href: &str, current| ViewLink {
+        label: label.into(),
+        href: href.into(),
+        current,
+    };
     let links = vec![
         link("All", "/jobs", false),
         link("Needs attention", "/jobs?view=attention", false),
         link("In flight", "/jobs?view=open", false),
         link("Unsettled over 24 h", "/jobs?view=late", false),
     ];
-    let states = ["any", "running", "completed", "failed", "cancelled", "blocked"];
-    let choices = states.map(|state| Choice::new(if state == "any" { "" } else { state }, state)).to_vec();
+    let states = [
+        "any",
+        "running",
+        "completed",
+        "failed",
+        "cancelled",
+        "blocked",
+    ];
+    let choices = states
+        .map(|state| Choice::new(if state == "any" { "" } else { state }, state))
+        .to_vec();
     let chips = vec![
-        Chip { label: "tenant".into(), value: "acme, northwind, contoso, fabrikam".into(), remove_href: "/jobs?since=today".into() },
-        Chip { label: "since".into(), value: "today".into(), remove_href: "/jobs?tenant=acme".into() },
+        Chip {
+            label: "tenant".into(),
+            value: "acme, northwind, contoso, fabrikam".into(),
+            remove_href: "/jobs?since=today".into(),
+        },
+        Chip {
+            label: "since".into(),
+            value: "today".into(),
+            remove_href: "/jobs?tenant=acme".into(),
+        },
     ];
     view! {
         <div class="filters">

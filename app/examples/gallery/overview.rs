@@ -46,7 +46,9 @@ fn per_minute() -> impl IntoView {
     let points = (0..30_i64).map(|i| {
         let settled = 60 + (i * 37) % 41 + if i > 20 { 30 } else { 0 };
         ChartPoint {
-            label: format!("13:{:02}", 47 + i - if i > 12 { 60 } else { 0 }).replace("13:0", "14:0").replace("13:1", "14:1"),
+            label: format!("13:{:02}", 47 + i - if i > 12 { 60 } else { 0 })
+                .replace("13:0", "14:0")
+                .replace("13:1", "14:1"),
             values: vec![Decimal::from(settled), Decimal::from((i * 13) % 17)],
         }
     });
@@ -63,12 +65,25 @@ fn per_minute() -> impl IntoView {
 }
 
 fn per_day() -> impl IntoView {
-    let days = ["24 Nov", "25 Nov", "26 Nov", "27 Nov", "28 Nov", "29 Nov", "30 Nov"];
-    let values = [(812, 64), (904, 71), (1_104, 80), (760, 55), (402, 20), (388, 31), (951, 120)];
-    let points = days.iter().zip(values).map(|(day, (captured, released))| ChartPoint {
-        label: (*day).into(),
-        values: vec![Decimal::from(captured), Decimal::from(released)],
-    });
+    let days = [
+        "24 Nov", "25 Nov", "26 Nov", "27 Nov", "28 Nov", "29 Nov", "30 Nov",
+    ];
+    let values = [
+        (812, 64),
+        (904, 71),
+        (1_104, 80),
+        (760, 55),
+        (402, 20),
+        (388, 31),
+        (951, 120),
+    ];
+    let points = days
+        .iter()
+        .zip(values)
+        .map(|(day, (captured, released))| ChartPoint {
+            label: (*day).into(),
+            values: vec![Decimal::from(captured), Decimal::from(released)],
+        });
     view! {
         <LineChart
             id="per-day"
@@ -82,7 +97,12 @@ fn per_day() -> impl IntoView {
 }
 
 pub(crate) fn page() -> AnyView {
-    let columns = vec![Column::text("What"), Column::text("Why"), Column::num("Amount"), Column::text("Since")];
+    let columns = vec![
+        Column::text("What"),
+        Column::text("Why"),
+        Column::num("Amount"),
+        Column::text("Since"),
+    ];
     let detail = |text: &'static str| view! { {text} }.into_any();
     view! {
         <Frame title="Overview">

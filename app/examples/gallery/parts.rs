@@ -23,7 +23,11 @@ fn ledger() -> impl IntoView {
             <td class="num"><Amount value=usd("141.907904") places=6/></td>
         </tr>
     };
-    let columns = vec![Column::text("Entry"), Column::num("Amount"), Column::num("Balance")];
+    let columns = vec![
+        Column::text("Entry"),
+        Column::num("Amount"),
+        Column::num("Balance"),
+    ];
     view! {
         <DataTable id="ledger" caption="Ledger, oldest first" columns foot=foot.into_any() plain=true>
             {line("grant", "200", "200")}
@@ -35,7 +39,10 @@ fn ledger() -> impl IntoView {
 
 fn form() -> impl IntoView {
     let wrong = "Enter an amount above zero, with a point: 12.40";
-    let errors = vec![FieldError { field: "amount".into(), message: wrong.into() }];
+    let errors = vec![FieldError {
+        field: "amount".into(),
+        message: wrong.into(),
+    }];
     view! {
         <Form action="/credit" errors>
             <Field name="amount" label="Amount" value="12,40-" inputmode="decimal" error=Some(wrong.to_owned())/>
@@ -66,7 +73,9 @@ pub(crate) fn page() -> AnyView {
         (Tone::Stop, "Blocked"),
     ];
     let badges = move |solid| {
-        tones.map(|(tone, label)| view! { <StateBadge tone label solid=solid/> }).collect_view()
+        tones
+            .map(|(tone, label)| view! { <StateBadge tone label solid=solid/> })
+            .collect_view()
     };
     view! {
         <Frame title="Parts">

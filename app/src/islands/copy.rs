@@ -14,8 +14,12 @@ const SHOWN: Duration = Duration::from_millis(1_600);
 
 /// Answers a click anywhere on the page.
 pub(super) fn on_click(event: &Event, announce: WriteSignal<&'static str>) {
-    let Some(button) = dom::around(event, "[data-copy]") else { return };
-    let Some(value) = button.get_attribute("data-copy") else { return };
+    let Some(button) = dom::around(event, "[data-copy]") else {
+        return;
+    };
+    let Some(value) = button.get_attribute("data-copy") else {
+        return;
+    };
     event.prevent_default();
     // Where the page is not served securely there is no clipboard at all.
     let navigator = window().navigator();

@@ -6,18 +6,30 @@ use web_sys::{Element, Event, HtmlElement};
 
 /// `<html>`.
 pub(super) fn root() -> Element {
-    document().document_element().expect("a document has a root")
+    document()
+        .document_element()
+        .expect("a document has a root")
 }
 
 /// All elements that match, in document order.
 pub(super) fn find_all(selector: &str) -> Vec<Element> {
-    let Ok(list) = document().query_selector_all(selector) else { return Vec::new() };
-    (0..list.length()).filter_map(|i| list.item(i)?.dyn_into().ok()).collect()
+    let Ok(list) = document().query_selector_all(selector) else {
+        return Vec::new();
+    };
+    (0..list.length())
+        .filter_map(|i| list.item(i)?.dyn_into().ok())
+        .collect()
 }
 
 /// The nearest element around the event's target that matches.
 pub(super) fn around(event: &Event, selector: &str) -> Option<Element> {
-    event.target()?.dyn_into::<Element>().ok()?.closest(selector).ok().flatten()
+    event
+        .target()?
+        .dyn_into::<Element>()
+        .ok()?
+        .closest(selector)
+        .ok()
+        .flatten()
 }
 
 /// Sets an attribute. The names are ours, so it cannot be refused.

@@ -29,7 +29,8 @@ pub(super) fn on_key(event: &KeyboardEvent, after_g: StoredValue<bool>) -> Wish 
     if after_g.get_value() {
         after_g.set_value(false);
         let place = dom::find_all("[data-key]").into_iter();
-        let mut place = place.filter(|link| link.get_attribute("data-key").is_some_and(|k| k == key));
+        let mut place =
+            place.filter(|link| link.get_attribute("data-key").is_some_and(|k| k == key));
         if let Some(href) = place.next().and_then(|link| link.get_attribute("href")) {
             dom::go(&href);
         }

@@ -12,7 +12,10 @@ use leptos::prelude::*;
 pub(super) enum State {
     Listening,
     Paused,
-    #[cfg_attr(not(feature = "hydrate"), expect(dead_code, reason = "only a browser loses a connection"))]
+    #[cfg_attr(
+        not(feature = "hydrate"),
+        expect(dead_code, reason = "only a browser loses a connection")
+    )]
     Lost,
 }
 
@@ -31,7 +34,11 @@ pub fn LiveIsland() -> impl IntoView {
 
     let toggle = move |_| {
         set_state.update(|state| {
-            *state = if *state == State::Paused { State::Listening } else { State::Paused };
+            *state = if *state == State::Paused {
+                State::Listening
+            } else {
+                State::Paused
+            };
         });
     };
     let words = move || match state.get() {
@@ -83,7 +90,9 @@ mod browser {
         slot: WriteSignal<(String, String)>,
     ) {
         let (hidden, set_hidden) = signal(document().hidden());
-        window_event_listener(ev::visibilitychange, move |_| set_hidden.set(document().hidden()));
+        window_event_listener(ev::visibilitychange, move |_| {
+            set_hidden.set(document().hidden())
+        });
 
         let wanted = Memo::new(move |_| state.get() != State::Paused && !hidden.get());
         let last = StoredValue::new(String::new());
@@ -100,7 +109,12 @@ mod browser {
             }
             let topic = String::from(js_sys::encode_uri_component(&attribute("data-topic")));
             let after = String::from(js_sys::encode_uri_component(&last.get_value()));
-            connect(&["/live?topic=", &topic, "&after=", &after].concat(), last, set_state, count)
+            connect(
+                &["/live?topic=", &topic, "&after=", &after].concat(),
+                last,
+                set_state,
+                count,
+            )
         });
     }
 
@@ -114,7 +128,11 @@ mod browser {
         let source = EventSource::new(address).ok()?;
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |message: MessageEvent| {
             last.set_value(message.last_event_id());
-            let more = message.data().as_string().and_then(|data| data.parse().ok()).unwrap_or(1);
+            let more = message
+                .data()
+                .as_string()
+                .and_then(|data| data.parse().ok())
+                .unwrap_or(1);
             count.update(|count| *count = count.saturating_add(more));
         });
         let told = move |now: State| {

@@ -38,7 +38,9 @@ pub fn ConsoleIsland() -> impl IntoView {
             "ArrowUp" if count > 0 => choose.update(|at| *at = (*at + count - 1) % count),
             "Enter" => {
                 // Without a line to follow, the form asks the server for the exact answer.
-                let Some(hit) = hits.read_untracked().get(chosen.get_untracked()).cloned() else { return };
+                let Some(hit) = hits.read_untracked().get(chosen.get_untracked()).cloned() else {
+                    return;
+                };
                 go(&hit.href);
             }
             _ => return,
@@ -134,7 +136,9 @@ mod browser {
         hits: WriteSignal<Vec<Hit>>,
         choose: WriteSignal<usize>,
     ) {
-        let Some((dialog, input)) = dialog.get_untracked().zip(input.get_untracked()) else { return };
+        let Some((dialog, input)) = dialog.get_untracked().zip(input.get_untracked()) else {
+            return;
+        };
         if dialog.open() {
             dialog.close();
             return;
@@ -149,8 +153,14 @@ mod browser {
     }
 
     /// Offers places that match at once, then what the server knows, unless more was typed since.
-    pub(super) fn type_in(input: NodeRef<Input>, hits: WriteSignal<Vec<Hit>>, choose: WriteSignal<usize>) {
-        let Some(input) = input.get_untracked() else { return };
+    pub(super) fn type_in(
+        input: NodeRef<Input>,
+        hits: WriteSignal<Vec<Hit>>,
+        choose: WriteSignal<usize>,
+    ) {
+        let Some(input) = input.get_untracked() else {
+            return;
+        };
         let text = input.value();
         let wanted = text.trim().to_ascii_lowercase();
         let mut near = suggest::places();
@@ -166,7 +176,9 @@ mod browser {
                     if input.value() != text {
                         return;
                     }
-                    let Some(mut far) = suggest::ask(text.trim()).await else { return };
+                    let Some(mut far) = suggest::ask(text.trim()).await else {
+                        return;
+                    };
                     if input.value() == text {
                         far.append(&mut near);
                         hits.set(far);

@@ -18,7 +18,9 @@ pub(super) fn places() -> Vec<Hit> {
             Some(Hit {
                 href: link.get_attribute("href")?,
                 label: link.get_attribute("title")?,
-                detail: link.get_attribute("data-key").map_or_else(String::new, |key| ["g ", &key].concat()),
+                detail: link
+                    .get_attribute("data-key")
+                    .map_or_else(String::new, |key| ["g ", &key].concat()),
             })
         })
         .collect()
@@ -26,16 +28,34 @@ pub(super) fn places() -> Vec<Hit> {
 
 /// Asks the server; `None` when it cannot be asked, and the form still can.
 pub(super) async fn ask(text: &str) -> Option<Vec<Hit>> {
-    let address = ["/jump/suggest?q=", &String::from(js_sys::encode_uri_component(text))].concat();
-    let answer = JsFuture::from(window().fetch_with_str(&address)).await.ok()?;
+    let address = [
+        "/jump/suggest?q=",
+        &String::from(js_sys::encode_uri_component(text)),
+    ]
+    .concat();
+    let answer = JsFuture::from(window().fetch_with_str(&address))
+        .await
+        .ok()?;
     let answer: Response = answer.dyn_into().ok()?;
     if !answer.ok() {
         return None;
     }
-    let hits: Array = JsFuture::from(answer.json().ok()?).await.ok()?.dyn_into().ok()?;
+    let hits: Array = JsFuture::from(answer.json().ok()?)
+        .await
+        .ok()?
+        .dyn_into()
+        .ok()?;
     let hits = hits.iter().filter_map(|hit| {
-        let text = |name: &str| Reflect::get(&hit, &JsValue::from_str(name)).ok()?.as_string();
-        Some(Hit { href: text("href")?, label: text("label")?, detail: text("detail")? })
+        let text = |name: &str| {
+            Reflect::get(&hit, &JsValue::from_str(name))
+                .ok()?
+                .as_string()
+        };
+        Some(Hit {
+            href: text("href")?,
+            label: text("label")?,
+            detail: text("detail")?,
+        })
     });
     Some(hits.collect())
 }

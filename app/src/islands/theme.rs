@@ -7,8 +7,12 @@ use super::dom;
 
 /// Answers any form of the page that is submitted.
 pub(super) fn on_submit(event: &Event) {
-    let Some(form) = dom::around(event, "[data-theme-switch]") else { return };
-    let Ok(Some(button)) = form.query_selector("button") else { return };
+    let Some(form) = dom::around(event, "[data-theme-switch]") else {
+        return;
+    };
+    let Ok(Some(button)) = form.query_selector("button") else {
+        return;
+    };
     event.prevent_default();
     let theme = button.get_attribute("value").unwrap_or_default();
     let next = match theme.as_str() {
@@ -27,7 +31,9 @@ pub(super) fn on_submit(event: &Event) {
     dom::set(&button, "aria-label", &name);
     dom::set(&button, "title", &name);
 
-    let Ok(fields) = UrlSearchParams::new() else { return };
+    let Ok(fields) = UrlSearchParams::new() else {
+        return;
+    };
     fields.append("theme", &theme);
     fields.append("back", "/favicon.svg");
     let init = RequestInit::new();

@@ -69,7 +69,11 @@ fn ThemeSwitch(frame: FrameData) -> AnyView {
 #[component]
 fn OperatorMenu(who: Operator, shortcuts: bool, back: String) -> AnyView {
     let name = format!("Signed in as {}", who.name);
-    let (value, words) = if shortcuts { ("off", "Turn shortcuts off") } else { ("on", "Turn shortcuts on") };
+    let (value, words) = if shortcuts {
+        ("off", "Turn shortcuts off")
+    } else {
+        ("on", "Turn shortcuts on")
+    };
     view! {
         <button type="button" class="icon-button who" popovertarget="who">
             <span aria-hidden="true">{who.initials()}</span>

@@ -60,7 +60,9 @@ impl FrameData {
 
     /// The path of this page, without its query.
     pub fn path(&self) -> &str {
-        self.location.split_once('?').map_or(&self.location, |(path, _)| path)
+        self.location
+            .split_once('?')
+            .map_or(&self.location, |(path, _)| path)
     }
 }
 
@@ -76,8 +78,15 @@ pub struct Operator {
 impl Operator {
     /// One or two letters that stand for them.
     pub fn initials(&self) -> String {
-        let words = self.name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.filter_map(|word| word.chars().next()).take(2).flat_map(char::to_uppercase).collect()
+        let words = self
+            .name
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty());
+        words
+            .filter_map(|word| word.chars().next())
+            .take(2)
+            .flat_map(char::to_uppercase)
+            .collect()
     }
 }
 
@@ -191,7 +200,13 @@ mod tests {
 
     #[test]
     fn initials_come_from_the_first_two_words() {
-        let of = |name: &str| Operator { name: name.into(), role: String::new() }.initials();
+        let of = |name: &str| {
+            Operator {
+                name: name.into(),
+                role: String::new(),
+            }
+            .initials()
+        };
         assert_eq!(of("Anna Keller"), "AK");
         assert_eq!(of("maria@example.org"), "ME");
         assert_eq!(of(""), "");

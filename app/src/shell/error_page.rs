@@ -5,8 +5,8 @@ use http::StatusCode;
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
 
-use super::frame::{Frame, PlainFrame};
 use super::FrameData;
+use super::frame::{Frame, PlainFrame};
 use crate::ui::{ButtonKind, Id, LinkButton};
 
 /// What went wrong.
@@ -82,8 +82,15 @@ pub fn ErrorPage(
     let frame = FrameData::current();
     let (title, explanation) = kind.words();
     let code = kind.status().as_u16();
-    let retry = matches!(kind, ErrorKind::Internal | ErrorKind::Unavailable | ErrorKind::Conflict);
-    let back = if retry { frame.location.clone() } else { "/".into() };
+    let retry = matches!(
+        kind,
+        ErrorKind::Internal | ErrorKind::Unavailable | ErrorKind::Conflict
+    );
+    let back = if retry {
+        frame.location.clone()
+    } else {
+        "/".into()
+    };
     let words = if retry { "Reload" } else { "To the overview" };
     let signed_in = frame.operator.is_some();
     let body = view! {

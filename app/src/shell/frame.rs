@@ -21,12 +21,18 @@ pub struct Crumb {
 impl Crumb {
     /// A page on the way.
     pub fn link(label: impl Into<String>, href: impl Into<String>) -> Self {
-        Self { label: label.into(), href: Some(href.into()) }
+        Self {
+            label: label.into(),
+            href: Some(href.into()),
+        }
     }
 
     /// This page.
     pub fn here(label: impl Into<String>) -> Self {
-        Self { label: label.into(), href: None }
+        Self {
+            label: label.into(),
+            href: None,
+        }
     }
 }
 
@@ -117,7 +123,11 @@ fn Crumbs(crumbs: Vec<Crumb>) -> AnyView {
 
 #[component]
 fn FlashBar(flash: Flash) -> AnyView {
-    let role = if flash.tone == Tone::Stop { "alert" } else { "status" };
+    let role = if flash.tone == Tone::Stop {
+        "alert"
+    } else {
+        "status"
+    };
     view! {
         <div class="flash" data-tone=flash.tone.as_str() role=role>
             <Icon glyph=flash.tone.glyph()/>

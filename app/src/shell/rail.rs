@@ -17,7 +17,13 @@ struct Place {
 }
 
 fn place(label: &str, href: &str, glyph: Glyph, key: &'static str) -> Place {
-    Place { label: label.into(), href: href.into(), glyph, count: 0, key: Some(key) }
+    Place {
+        label: label.into(),
+        href: href.into(),
+        glyph,
+        count: 0,
+        key: Some(key),
+    }
 }
 
 #[component]
@@ -34,7 +40,13 @@ pub(super) fn Rail(frame: FrameData) -> AnyView {
     let desks: Vec<_> = frame
         .desks
         .into_iter()
-        .map(|d| Place { label: d.label, href: d.href, glyph: d.glyph, count: d.count, key: None })
+        .map(|d| Place {
+            label: d.label,
+            href: d.href,
+            glyph: d.glyph,
+            count: d.count,
+            key: None,
+        })
         .collect();
     let set_up = vec![
         place("Sources", "/sources", Glyph::Sources, "u"),
@@ -86,7 +98,9 @@ fn places(places: Vec<Place>, path: &str, label: Option<&'static str>) -> impl I
 /// `page` for the page itself, `true` for the list above it. A desk is a list with a filter, so
 /// an address with a query is never mistaken for the list it filters.
 fn current(href: &str, path: &str) -> Option<&'static str> {
-    let below = path.strip_prefix(href).is_some_and(|rest| rest.starts_with('/'));
+    let below = path
+        .strip_prefix(href)
+        .is_some_and(|rest| rest.starts_with('/'));
     match href {
         _ if href == path => Some("page"),
         "/" => None,

@@ -24,7 +24,11 @@ impl AmountText {
         let digits = value.abs().normalize().to_string();
         let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
         let exponent = exponent as usize;
-        let minor: String = fraction.chars().chain(std::iter::repeat('0')).take(exponent).collect();
+        let minor: String = fraction
+            .chars()
+            .chain(std::iter::repeat('0'))
+            .take(exponent)
+            .collect();
         Self {
             negative: value.is_sign_negative() && !value.is_zero(),
             zero: value.is_zero(),
@@ -107,7 +111,8 @@ pub fn Amount(
     });
     let sign = if value.negative { "\u{2212}" } else { "" };
     let point = if value.places() > 0 { "." } else { "" };
-    let beyond = (!value.beyond.is_empty()).then(|| view! { <span class="sub">{value.beyond}</span> });
+    let beyond =
+        (!value.beyond.is_empty()).then(|| view! { <span class="sub">{value.beyond}</span> });
     view! {
         <span class="amount" data-zero=value.zero.then_some("")>
             {format!("{sign}{}{point}{}", value.whole, value.minor)}{beyond}{pad}" "
@@ -124,7 +129,10 @@ mod tests {
 
     fn check(value: &str, currency: &str, exponent: u32, expected: &str) {
         let value: Decimal = value.parse().unwrap();
-        assert_eq!(AmountText::new(value, currency, exponent).to_string(), expected);
+        assert_eq!(
+            AmountText::new(value, currency, exponent).to_string(),
+            expected
+        );
     }
 
     #[test]

@@ -48,7 +48,9 @@ pub fn Button(
     /// Its words.
     children: Children,
 ) -> AnyView {
-    let reason = refused.clone().map(|why| view! { <span class="unseen">" ("{why}")"</span> });
+    let reason = refused
+        .clone()
+        .map(|why| view! { <span class="unseen">" ("{why}")"</span> });
     view! {
         <button
             type="submit"

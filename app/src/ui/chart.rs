@@ -63,7 +63,19 @@ pub fn BarChart(
         view! { <g><title>{spoken(point, &series)}</title>{parts}</g> }
     });
     let drawing = bars.collect_view().into_any();
-    frame(Chart { id, title, summary, axis, series, points, top }, drawing).into_any()
+    frame(
+        Chart {
+            id,
+            title,
+            summary,
+            axis,
+            series,
+            points,
+            top,
+        },
+        drawing,
+    )
+    .into_any()
 }
 
 /// Lines, one a series.
@@ -86,20 +98,41 @@ pub fn LineChart(
     /// The points, oldest first.
     points: Vec<ChartPoint>,
 ) -> AnyView {
-    let top = scale_top(points.iter().flat_map(|point| point.values.iter().copied()).max());
+    let top = scale_top(
+        points
+            .iter()
+            .flat_map(|point| point.values.iter().copied())
+            .max(),
+    );
     let lines = (0..series.len()).map(|s| {
         let path: Vec<String> = points
             .iter()
             .enumerate()
             .map(|(i, point)| {
                 let value = point.values.get(s).copied().unwrap_or_default();
-                format!("{},{}", PITCH * offset(i) + PITCH / 2, HEIGHT - height(value, top))
+                format!(
+                    "{},{}",
+                    PITCH * offset(i) + PITCH / 2,
+                    HEIGHT - height(value, top)
+                )
             })
             .collect();
         view! { <polyline data-series=(s + 1).to_string() points=path.join(" ")></polyline> }
     });
     let drawing = lines.collect_view().into_any();
-    frame(Chart { id, title, summary, axis, series, points, top }, drawing).into_any()
+    frame(
+        Chart {
+            id,
+            title,
+            summary,
+            axis,
+            series,
+            points,
+            top,
+        },
+        drawing,
+    )
+    .into_any()
 }
 
 struct Chart {
@@ -114,7 +147,15 @@ struct Chart {
 
 /// Labels are HTML around the drawing, so they keep their size when it stretches.
 fn frame(chart: Chart, drawing: AnyView) -> impl IntoView {
-    let Chart { id, title, summary, axis, series, points, top } = chart;
+    let Chart {
+        id,
+        title,
+        summary,
+        axis,
+        series,
+        points,
+        top,
+    } = chart;
     let width = PITCH * offset(points.len().max(1));
     let (title_id, desc_id) = (format!("{id}-title"), format!("{id}-desc"));
     let keys = series.iter().enumerate().map(|(s, name)| {
@@ -198,7 +239,9 @@ fn plain(value: Decimal) -> String {
 /// What a point says when pointed at.
 fn spoken(point: &ChartPoint, series: &[String]) -> String {
     let values = series.iter().zip(&point.values);
-    let values: Vec<_> = values.map(|(name, value)| format!("{name} {}", plain(*value))).collect();
+    let values: Vec<_> = values
+        .map(|(name, value)| format!("{name} {}", plain(*value)))
+        .collect();
     format!("{}: {}", point.label, values.join(", "))
 }
 
@@ -208,7 +251,11 @@ fn offset(i: usize) -> i64 {
 
 /// A value's height in thousandths of the scale.
 fn height(value: Decimal, top: Decimal) -> i64 {
-    (value / top * Decimal::from(HEIGHT)).round().to_i64().unwrap_or(HEIGHT).clamp(0, HEIGHT)
+    (value / top * Decimal::from(HEIGHT))
+        .round()
+        .to_i64()
+        .unwrap_or(HEIGHT)
+        .clamp(0, HEIGHT)
 }
 
 /// Tops of a scale in tenths of a power of ten; the half of each is round too.
@@ -228,7 +275,9 @@ fn scale_top(highest: Option<Decimal>) -> Decimal {
     while power > highest {
         power /= ten;
     }
-    let tops = STEPS.into_iter().map(|tenths| power * Decimal::new(tenths, 1));
+    let tops = STEPS
+        .into_iter()
+        .map(|tenths| power * Decimal::new(tenths, 1));
     let top = tops.into_iter().find(|top| *top >= highest);
     top.unwrap_or(highest).normalize()
 }

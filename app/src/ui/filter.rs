@@ -77,26 +77,27 @@ pub fn Chips(
     #[prop(into)]
     clear_href: String,
 ) -> AnyView {
-    (!chips.is_empty()).then(|| {
-        let chips = chips.into_iter().map(|chip| {
+    (!chips.is_empty())
+        .then(|| {
+            let chips = chips.into_iter().map(|chip| {
+                view! {
+                    <li>
+                        <a class="chip" href=chip.remove_href>
+                            <span class="unseen">"Remove filter "</span>
+                            <span class="muted">{chip.label}</span>
+                            " "
+                            {chip.value}
+                            <Icon glyph=Glyph::Cross small=true/>
+                        </a>
+                    </li>
+                }
+            });
             view! {
-                <li>
-                    <a class="chip" href=chip.remove_href>
-                        <span class="unseen">"Remove filter "</span>
-                        <span class="muted">{chip.label}</span>
-                        " "
-                        {chip.value}
-                        <Icon glyph=Glyph::Cross small=true/>
-                    </a>
-                </li>
+                <ul class="chips" aria-label="Active filters">
+                    {chips.collect_view()}
+                    <li><a class="clear" href=clear_href>"Clear all"</a></li>
+                </ul>
             }
-        });
-        view! {
-            <ul class="chips" aria-label="Active filters">
-                {chips.collect_view()}
-                <li><a class="clear" href=clear_href>"Clear all"</a></li>
-            </ul>
-        }
-    })
-    .into_any()
+        })
+        .into_any()
 }

@@ -41,19 +41,20 @@ pub fn ErrorSummary(
     /// The errors; none draws nothing.
     errors: Vec<FieldError>,
 ) -> AnyView {
-    (!errors.is_empty()).then(|| {
-        let items = errors.into_iter().map(|error| {
-            let href = format!("#field-{}", error.field);
-            view! { <li><a href=href>{error.message}</a></li> }
-        });
-        view! {
-            <section class="error-summary" role="alert" tabindex="-1" autofocus>
-                <h2><Icon glyph=Glyph::StateStop/>"Nothing was changed"</h2>
-                <ul>{items.collect_view()}</ul>
-            </section>
-        }
-    })
-    .into_any()
+    (!errors.is_empty())
+        .then(|| {
+            let items = errors.into_iter().map(|error| {
+                let href = format!("#field-{}", error.field);
+                view! { <li><a href=href>{error.message}</a></li> }
+            });
+            view! {
+                <section class="error-summary" role="alert" tabindex="-1" autofocus>
+                    <h2><Icon glyph=Glyph::StateStop/>"Nothing was changed"</h2>
+                    <ul>{items.collect_view()}</ul>
+                </section>
+            }
+        })
+        .into_any()
 }
 
 /// The frame of a field: label, control, hint, error, tied together by ids.
@@ -157,7 +158,10 @@ pub struct Choice {
 impl Choice {
     /// A choice from its value and words.
     pub fn new(value: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { value: value.into(), label: label.into() }
+        Self {
+            value: value.into(),
+            label: label.into(),
+        }
     }
 }
 
@@ -270,7 +274,10 @@ mod tests {
         let html = view! { <Textarea name="reason" label="Reason" value/> }.to_html();
         assert!(!html.contains("<script"), "{html}");
         assert_eq!(html.matches("</textarea>").count(), 1, "{html}");
-        assert!(html.contains("&lt;/textarea&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; more"), "{html}");
+        assert!(
+            html.contains("&lt;/textarea&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; more"),
+            "{html}"
+        );
     }
 
     #[test]
@@ -289,7 +296,10 @@ mod tests {
             <Field name="amount" label="Amount" error=Some("Enter a positive amount".to_owned())/>
         }
         .to_html();
-        assert!(html.contains(r#"aria-describedby="wrong-amount""#), "{html}");
+        assert!(
+            html.contains(r#"aria-describedby="wrong-amount""#),
+            "{html}"
+        );
         assert!(html.contains(r#"aria-invalid="true""#), "{html}");
         assert!(html.contains(r#"id="wrong-amount""#), "{html}");
     }

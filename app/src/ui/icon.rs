@@ -62,8 +62,15 @@ mod tests {
         let sprite = include_str!("../../../style/assets/icons.svg");
         for glyph in Glyph::ALL {
             let symbol = glyph.href().trim_start_matches("/icons.svg#");
-            assert!(sprite.contains(&format!(r#"<symbol id="{symbol}""#)), "{symbol} is missing");
+            assert!(
+                sprite.contains(&format!(r#"<symbol id="{symbol}""#)),
+                "{symbol} is missing"
+            );
         }
-        assert_eq!(sprite.matches("<symbol ").count(), Glyph::ALL.len(), "an unused drawing");
+        assert_eq!(
+            sprite.matches("<symbol ").count(),
+            Glyph::ALL.len(),
+            "an unused drawing"
+        );
     }
 }

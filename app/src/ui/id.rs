@@ -31,7 +31,8 @@ pub fn Id(
     bare: bool,
 ) -> AnyView {
     let (head, middle, tail) = cut(&value);
-    let text = view! { {head.to_owned()}<span class="middle">{middle.to_owned()}</span>{tail.to_owned()} };
+    let text =
+        view! { {head.to_owned()}<span class="middle">{middle.to_owned()}</span>{tail.to_owned()} };
     let text = match href {
         Some(href) => view! { <a href=href>{text}</a> }.into_any(),
         None => text.into_any(),

@@ -34,13 +34,18 @@ pub fn JsonView(
     let size = format!("{} bytes", raw.len());
     let cut = raw.floor_char_boundary(SHOWN_BYTES);
     let rest = (cut < raw.len()).then(|| {
-        let note = format!("The first {cut} of {} bytes are shown; copy takes all.", raw.len());
+        let note = format!(
+            "The first {cut} of {} bytes are shown; copy takes all.",
+            raw.len()
+        );
         view! { <span>{note}</span> }
     });
-    let body = pieces(&raw[..cut]).into_iter().map(|(class, text)| match class {
-        Some(class) => view! { <span class=class>{text}</span> }.into_any(),
-        None => text.into_any(),
-    });
+    let body = pieces(&raw[..cut])
+        .into_iter()
+        .map(|(class, text)| match class {
+            Some(class) => view! { <span class=class>{text}</span> }.into_any(),
+            None => text.into_any(),
+        });
     let body = body.collect_view();
     view! {
         <details class="json" open=open>
@@ -80,7 +85,10 @@ fn pieces(raw: &str) -> Vec<(Option<&'static str>, String)> {
             }
             Token::Mark(close @ ('}' | ']')) => {
                 depth = depth.saturating_sub(1);
-                if !matches!(i.checked_sub(1).and_then(|i| tokens.get(i)), Some(Token::Mark('{' | '['))) {
+                if !matches!(
+                    i.checked_sub(1).and_then(|i| tokens.get(i)),
+                    Some(Token::Mark('{' | '['))
+                ) {
                     push(None, &line(depth));
                 }
                 push(None, close.encode_utf8(&mut [0; 4]));
@@ -109,14 +117,28 @@ fn tokens(raw: &str) -> Vec<Token<'_>> {
                 let length = string_length(rest);
                 let is_key = rest[length..].trim_start().starts_with(':');
                 let text = &rest[..length];
-                (if is_key { Token::Key(text) } else { Token::Text(text) }, length)
+                (
+                    if is_key {
+                        Token::Key(text)
+                    } else {
+                        Token::Text(text)
+                    },
+                    length,
+                )
             }
             _ => {
                 let ends = |c: char| c.is_whitespace() || "{}[],:\"".contains(c);
                 let length = rest.find(ends).unwrap_or(rest.len());
                 let text = &rest[..length];
                 let number = first.is_ascii_digit() || first == '-';
-                (if number { Token::Number(text) } else { Token::Literal(text) }, length)
+                (
+                    if number {
+                        Token::Number(text)
+                    } else {
+                        Token::Literal(text)
+                    },
+                    length,
+                )
             }
         };
         out.push(token);

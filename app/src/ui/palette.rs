@@ -11,18 +11,35 @@ struct Pair {
 fn token(name: &str) -> Pair {
     let css = include_str!("../../../style/tokens.css");
     let start = format!("--{name}: light-dark(oklch(");
-    let from = css.find(&start).unwrap_or_else(|| panic!("no token {name}")) + start.len();
+    let from = css
+        .find(&start)
+        .unwrap_or_else(|| panic!("no token {name}"))
+        + start.len();
     let line = css[from..].lines().next().expect("a line");
-    let mut sides = line.trim_end_matches("));").split("), oklch(").map(luminance);
+    let mut sides = line
+        .trim_end_matches("));")
+        .split("), oklch(")
+        .map(luminance);
     let mut next = || sides.next().unwrap_or_else(|| panic!("{name} has no pair"));
-    Pair { light: next(), dark: next() }
+    Pair {
+        light: next(),
+        dark: next(),
+    }
 }
 
 /// OKLCH to relative luminance, by way of linear sRGB clipped to its gamut.
 fn luminance(oklch: &str) -> f64 {
-    let parts: Vec<f64> = oklch.split_whitespace().map(|part| part.parse().expect(oklch)).collect();
-    let [lightness, chroma, hue] = parts[..] else { panic!("{oklch} is not three numbers") };
-    let (a, b) = (chroma * hue.to_radians().cos(), chroma * hue.to_radians().sin());
+    let parts: Vec<f64> = oklch
+        .split_whitespace()
+        .map(|part| part.parse().expect(oklch))
+        .collect();
+    let [lightness, chroma, hue] = parts[..] else {
+        panic!("{oklch} is not three numbers")
+    };
+    let (a, b) = (
+        chroma * hue.to_radians().cos(),
+        chroma * hue.to_radians().sin(),
+    );
     let l = (lightness + 0.396_337_777_4 * a + 0.215_803_757_3 * b).powi(3);
     let m = (lightness - 0.105_561_345_8 * a - 0.063_854_172_8 * b).powi(3);
     let s = (lightness - 0.089_484_177_5 * a - 1.291_485_548_0 * b).powi(3);
@@ -41,8 +58,14 @@ fn check(foregrounds: &[&str], backgrounds: &[&str], least: f64) {
     for front in foregrounds {
         for back in backgrounds {
             let (f, b) = (token(front), token(back));
-            for (side, ratio) in [("light", contrast(f.light, b.light)), ("dark", contrast(f.dark, b.dark))] {
-                assert!(ratio >= least, "{front} on {back}, {side}: {ratio:.2}, wanted {least}");
+            for (side, ratio) in [
+                ("light", contrast(f.light, b.light)),
+                ("dark", contrast(f.dark, b.dark)),
+            ] {
+                assert!(
+                    ratio >= least,
+                    "{front} on {back}, {side}: {ratio:.2}, wanted {least}"
+                );
             }
         }
     }
@@ -70,5 +93,9 @@ fn states_read_on_their_own_ground() {
 
 #[test]
 fn controls_and_charts_stand_out_from_the_paper() {
-    check(&["edge", "series-1", "series-2", "series-3"], &["paper", "raised"], 3.0);
+    check(
+        &["edge", "series-1", "series-2", "series-3"],
+        &["paper", "raised"],
+        3.0,
+    );
 }

@@ -106,22 +106,26 @@ pub fn Step(
 
 #[component]
 fn Movements(label: String, moves: Vec<Move>, shifts: Vec<BalanceShift>, places: u8) -> AnyView {
-    let moves = moves.into_iter().map(|m| view! {
-        <tr>
-            <th scope="row" class="entry">{m.entry}</th>
-            <td>{m.from}<Becomes/>{m.to}</td>
-            <td class="num"><Amount value=m.amount places/></td>
-        </tr>
+    let moves = moves.into_iter().map(|m| {
+        view! {
+            <tr>
+                <th scope="row" class="entry">{m.entry}</th>
+                <td>{m.from}<Becomes/>{m.to}</td>
+                <td class="num"><Amount value=m.amount places/></td>
+            </tr>
+        }
     });
-    let shifts = shifts.into_iter().map(|s| view! {
-        <tr>
-            <th scope="row" class="entry">"balance"</th>
-            <td>{s.account}</td>
-            <td class="num">
-                <span class="before muted">{s.before.figure()}<Becomes/></span>
-                <Amount value=s.after places/>
-            </td>
-        </tr>
+    let shifts = shifts.into_iter().map(|s| {
+        view! {
+            <tr>
+                <th scope="row" class="entry">"balance"</th>
+                <td>{s.account}</td>
+                <td class="num">
+                    <span class="before muted">{s.before.figure()}<Becomes/></span>
+                    <Amount value=s.after places/>
+                </td>
+            </tr>
+        }
     });
     view! {
         <table class="moves" aria-label=label>
@@ -134,5 +138,6 @@ fn Movements(label: String, moves: Vec<Move>, shifts: Vec<BalanceShift>, places:
 /// An arrow that is read as a word.
 #[component]
 fn Becomes() -> AnyView {
-    view! { <span class="arrow" aria-hidden="true">"→"</span><span class="unseen">" to "</span> }.into_any()
+    view! { <span class="arrow" aria-hidden="true">"→"</span><span class="unseen">" to "</span> }
+        .into_any()
 }

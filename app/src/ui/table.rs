@@ -27,27 +27,45 @@ pub struct Column {
 impl Column {
     /// Words, from the left.
     pub fn text(label: impl Into<String>) -> Self {
-        Self { label: label.into(), num: false, unseen: false, sorted: None, sort_href: None }
+        Self {
+            label: label.into(),
+            num: false,
+            unseen: false,
+            sorted: None,
+            sort_href: None,
+        }
     }
 
     /// Figures, from the right; give the cells the class `num`.
     pub fn num(label: impl Into<String>) -> Self {
-        Self { num: true, ..Self::text(label) }
+        Self {
+            num: true,
+            ..Self::text(label)
+        }
     }
 
     /// A heading only assistive technology reads, for columns of buttons.
     pub fn unseen(label: impl Into<String>) -> Self {
-        Self { unseen: true, ..Self::text(label) }
+        Self {
+            unseen: true,
+            ..Self::text(label)
+        }
     }
 
     /// Sorted this way now.
     pub fn sorted(self, order: SortOrder) -> Self {
-        Self { sorted: Some(order), ..self }
+        Self {
+            sorted: Some(order),
+            ..self
+        }
     }
 
     /// The heading is a link that sorts by this column.
     pub fn sort_href(self, href: impl Into<String>) -> Self {
-        Self { sort_href: Some(href.into()), ..self }
+        Self {
+            sort_href: Some(href.into()),
+            ..self
+        }
     }
 }
 

@@ -16,7 +16,10 @@ pub struct Zone {
 
 impl Default for Zone {
     fn default() -> Self {
-        Self { label: "UTC".into(), offset: FixedOffset::east_opt(0).expect("zero is an offset") }
+        Self {
+            label: "UTC".into(),
+            offset: FixedOffset::east_opt(0).expect("zero is an offset"),
+        }
     }
 }
 
@@ -26,7 +29,11 @@ impl Zone {
         let Some(offset) = FixedOffset::east_opt(minutes.saturating_mul(60)) else {
             return Self::default();
         };
-        let (sign, distance) = if minutes < 0 { ('\u{2212}', -minutes) } else { ('+', minutes) };
+        let (sign, distance) = if minutes < 0 {
+            ('\u{2212}', -minutes)
+        } else {
+            ('+', minutes)
+        };
         let label = match (distance / 60, distance % 60) {
             (0, 0) => "UTC".into(),
             (hours, 0) => format!("UTC{sign}{hours}"),
@@ -93,7 +100,11 @@ pub(super) fn distance(delta: TimeDelta) -> String {
         5_400..=129_599 => format!("{} h", (seconds + 1_800) / 3_600),
         _ => format!("{} days", (seconds + 43_200) / 86_400),
     };
-    if past { format!("{words} ago") } else { format!("in {words}") }
+    if past {
+        format!("{words} ago")
+    } else {
+        format!("in {words}")
+    }
 }
 
 #[cfg(test)]
