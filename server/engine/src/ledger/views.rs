@@ -257,7 +257,8 @@ pub async fn wallet_ledger(
 ) -> Result<Page<LedgerLine>, StoreError> {
     let (upwards, start) = cursor.start(i64::MAX);
     // Each branch walks one index from the key; at most two of the four run.
-    let rows = sqlx::query!(
+    let rows = sqlx::query_as!(
+        LedgerRow,
         r#"WITH account AS MATERIALIZED (
                SELECT account_id FROM accounts WHERE tenant_id = $1 AND wallet_id = $2 AND kind = $3),
            page AS (
@@ -299,39 +300,62 @@ pub async fn wallet_ledger(
     )
     .fetch_all(conn)
     .await?;
-    let mut lines = Vec::with_capacity(rows.len());
-    for row in rows {
-        let currency = currency(&row.currency)?;
-        let subject = match row.subject_kind.as_str() {
-            "lot" => Subject::Lot(LotId(row.subject_id)),
-            _ => Subject::Job(JobId(row.subject_id)),
+    let lines = rows
+        .into_iter()
+        .map(|row| row.line(tenant))
+        .collect::<Result<_, _>>()?;
+    Ok(Page::new(lines, &cursor))
+}
+
+/// A row of [`wallet_ledger`].
+struct LedgerRow {
+    posting_id: i64,
+    posted_at: DateTime<Utc>,
+    settlement_id: uuid::Uuid,
+    entry_type: String,
+    currency: String,
+    other: String,
+    change: Decimal,
+    balance: Decimal,
+    subject_kind: String,
+    subject_id: uuid::Uuid,
+    phase: String,
+    version: i32,
+    event_id: Option<i64>,
+}
+
+impl LedgerRow {
+    fn line(self, tenant: TenantId) -> Result<LedgerLine, StoreError> {
+        let currency = currency(&self.currency)?;
+        let subject = match self.subject_kind.as_str() {
+            "lot" => Subject::Lot(LotId(self.subject_id)),
+            _ => Subject::Job(JobId(self.subject_id)),
         };
-        let phase: Phase = row
+        let phase: Phase = self
             .phase
             .parse()
             .map_err(|error| StoreError::inconsistent("settlements", "phase", error))?;
-        lines.push(LedgerLine {
-            posting_id: row.posting_id,
-            posted_at: row.posted_at,
-            settlement: SettlementId(row.settlement_id),
+        Ok(LedgerLine {
+            posting_id: self.posting_id,
+            posted_at: self.posted_at,
+            settlement: SettlementId(self.settlement_id),
             key: SettlementKey {
                 tenant,
                 subject,
                 phase,
-                version: row.version,
+                version: self.version,
             },
-            entry_type: row
+            entry_type: self
                 .entry_type
                 .parse()
                 .map_err(|error| StoreError::inconsistent("transfers", "entry_type", error))?,
-            other: row
+            other: self
                 .other
                 .parse()
                 .map_err(|error| StoreError::inconsistent("accounts", "kind", error))?,
-            change: money(row.change, currency)?,
-            balance: money(row.balance, currency)?,
-            event: row.event_id.map(EventId),
-        });
+            change: money(self.change, currency)?,
+            balance: money(self.balance, currency)?,
+            event: self.event_id.map(EventId),
+        })
     }
-    Ok(Page::new(lines, &cursor))
 }

@@ -1,15 +1,16 @@
 //! SQL of settling.
 
+mod claim;
 mod jobs;
+mod save;
 
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use domain::{
-    adapter::Adapter,
     canonical::Hash,
     event::EventState,
-    id::{EventId, JobId, SourceId, TenantId, WalletId},
+    id::{EventId, JobId, TenantId, WalletId},
     job::State,
     money::Currency,
     price::Price,
@@ -18,27 +19,14 @@ use domain::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-pub(super) use self::jobs::{JobRow, lock_jobs, save_jobs};
+pub use self::claim::Due;
+pub(super) use self::{
+    claim::{claim_only, claim_shard},
+    jobs::{JobRow, lock_jobs},
+    save::save_jobs,
+};
 use super::PriceKey;
 use crate::error::StoreError;
-
-/// A claimed event, locked until the transaction ends.
-#[derive(Clone, Debug)]
-pub struct Due {
-    /// Its id.
-    pub id: EventId,
-    /// When it was due.
-    pub due_at: DateTime<Utc>,
-    pub(super) source: SourceId,
-    pub(super) livemode: bool,
-    pub(super) adapter: Adapter,
-    pub(super) job_hint: Option<JobId>,
-    pub(super) provider_reference: Option<String>,
-    pub(super) received_at: DateTime<Utc>,
-    pub(super) attempts: i16,
-    /// Missing once retention has dropped it.
-    pub(super) body: Option<Vec<u8>>,
-}
 
 /// What becomes of an event.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -91,94 +79,6 @@ pub(super) struct Transition {
 pub(super) struct Recorded {
     pub(super) wallet: WalletId,
     pub(super) content_hash: Hash,
-}
-
-/// A row of either claim.
-struct DueRow {
-    event_id: i64,
-    due_at: DateTime<Utc>,
-    source_id: Uuid,
-    livemode: bool,
-    adapter: String,
-    job_hint: Option<Uuid>,
-    provider_reference: Option<String>,
-    received_at: DateTime<Utc>,
-    attempts: i16,
-    body: Option<Vec<u8>>,
-}
-
-impl TryFrom<DueRow> for Due {
-    type Error = StoreError;
-
-    fn try_from(row: DueRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: EventId(row.event_id),
-            due_at: row.due_at,
-            source: SourceId(row.source_id),
-            livemode: row.livemode,
-            adapter: row
-                .adapter
-                .parse()
-                .map_err(|error| StoreError::inconsistent("sources", "adapter", error))?,
-            job_hint: row.job_hint.map(JobId),
-            provider_reference: row.provider_reference,
-            received_at: row.received_at,
-            attempts: row.attempts,
-            body: row.body,
-        })
-    }
-}
-
-/// Claims what is longest due. The lock is taken before the body is read, so a worker that is passed
-/// over reads nothing.
-pub(super) async fn claim_shard(
-    conn: &mut PgConnection,
-    (shard, of): (i16, i16),
-    limit: i64,
-    now: DateTime<Utc>,
-) -> Result<Vec<Due>, StoreError> {
-    let rows = sqlx::query_as!(
-        DueRow,
-        r#"WITH due AS MATERIALIZED (
-               SELECT event_id, due_at, source_id, livemode, job_hint, provider_reference, received_at, attempts
-               FROM events WHERE due_at <= $1 AND shard % $2 = $3
-               ORDER BY due_at, event_id LIMIT $4 FOR UPDATE SKIP LOCKED)
-           SELECT due.event_id, due.due_at AS "due_at!", due.source_id, due.livemode, s.adapter, due.job_hint,
-                  due.provider_reference, due.received_at, due.attempts, p.body AS "body?"
-           FROM due JOIN sources s USING (source_id)
-           LEFT JOIN event_payloads p ON p.event_id = due.event_id AND p.received_at = due.received_at
-           ORDER BY due.due_at, due.event_id"#,
-        now,
-        of,
-        shard,
-        limit,
-    )
-    .fetch_all(conn)
-    .await?;
-    rows.into_iter().map(Due::try_from).collect()
-}
-
-/// Claims named events, as far as they are still due and free.
-pub(super) async fn claim_only(
-    conn: &mut PgConnection,
-    events: &[EventId],
-) -> Result<Vec<Due>, StoreError> {
-    let rows = sqlx::query_as!(
-        DueRow,
-        r#"WITH due AS MATERIALIZED (
-               SELECT event_id, due_at, source_id, livemode, job_hint, provider_reference, received_at, attempts
-               FROM events WHERE event_id = ANY ($1) AND due_at IS NOT NULL
-               ORDER BY due_at, event_id FOR UPDATE SKIP LOCKED)
-           SELECT due.event_id, due.due_at AS "due_at!", due.source_id, due.livemode, s.adapter, due.job_hint,
-                  due.provider_reference, due.received_at, due.attempts, p.body AS "body?"
-           FROM due JOIN sources s USING (source_id)
-           LEFT JOIN event_payloads p ON p.event_id = due.event_id AND p.received_at = due.received_at
-           ORDER BY due.due_at, due.event_id"#,
-        &numbers(events),
-    )
-    .fetch_all(conn)
-    .await?;
-    rows.into_iter().map(Due::try_from).collect()
 }
 
 fn numbers(events: &[EventId]) -> Vec<i64> {

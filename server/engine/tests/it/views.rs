@@ -106,7 +106,19 @@ async fn pages_run_by_key_in_both_directions(pool: PgPool) {
         .await
         .unwrap();
     assert_eq!(back.rows, first.rows);
+}
 
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn the_ledger_of_a_wallet_is_a_chain_over_its_pages(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    bench.grant("1000", None).await;
+    for n in 0..60 {
+        let job = bench.submit(1).await;
+        bench.hear(&failed(&format!("e{n}"), job, 1)).await;
+    }
+    bench.settle().await;
+
+    let mut conn = bench.engine.pool().acquire().await.unwrap();
     let wallet = (bench.tenant, bench.wallet);
     let first = ledger::wallet_ledger(&mut conn, wallet, AccountKind::Available, Cursor::Newest)
         .await

@@ -3,21 +3,17 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
     adapter::{Adapter, Incoming},
-    canonical::Hash,
-    decide,
     id::{EventId, JobId, SourceId, WalletId},
-    job::{Job, State, Versions},
-    price::{Price, UnknownMeters},
-    settlement::{SettlementKey, Subject},
+    price::Price,
     usage::{Estimated, Usage},
 };
 use engine::{
-    ledger::{self, Posting},
+    job::submit::Request,
     worker::{Settings, settle::Settler},
 };
 use serde_json::json;
 
-use super::{Bench, currency, start, usd};
+use super::{Bench, currency, start};
 
 /// What the bench's model costs: one dollar an image.
 pub fn price() -> Price {
@@ -38,7 +34,6 @@ pub fn price() -> Price {
 pub struct Order {
     pub reference: Option<&'static str>,
     pub output_required: bool,
-    pub keep_on_failure: bool,
     pub wallet: Option<WalletId>,
 }
 
@@ -72,87 +67,34 @@ impl Bench {
         .unwrap();
     }
 
-    /// Submits a job that reserves so many images, referenced by the provider as it is by us.
+    /// Submits a job that reserves so many images.
     pub async fn submit(&self, images: u32) -> JobId {
         self.order(images, Order::default()).await
     }
 
-    /// Submits a job with its reserve settlement.
+    /// Submits a job as a product backend does.
     pub async fn order(&self, images: u32, order: Order) -> JobId {
-        let id = JobId(self.engine.mint());
-        let wallet = order.wallet.unwrap_or(self.wallet);
         let usage = Usage::<Estimated>::parse([("images", images.to_string().as_str())]).unwrap();
-        let snapshot = price().rate(&usage, UnknownMeters::Refuse).unwrap();
-        let mut job = Job {
-            state: State::Pending,
-            state_reason: None,
-            quote: snapshot.amount().unwrap(),
-            held: usd("0"),
-            captured: usd("0"),
-            receivable: usd("0"),
-            versions: Versions::default(),
-            billed: None,
-            refund_on_failure: !order.keep_on_failure,
-            output_required: order.output_required,
-            output_stored: false,
-            cancel_requested_at: None,
-            dispatched: false,
-        };
-        let effect = decide::reserve(&mut job, &snapshot);
-        let mut tx = self.begin().await;
-        let locked = ledger::lock(&mut tx, &[(self.tenant, wallet)], &[])
-            .await
-            .unwrap();
-        let livemode = locked.get(self.tenant, wallet).unwrap().livemode;
-        sqlx::query(
-            "INSERT INTO jobs (tenant_id, job_id, wallet_id, currency, livemode, user_id, client_request_id, request_hash,
-                 model, price_version, estimate, quote, source_id, provider_reference, output_required, refund_on_failure,
-                 state, settlement_state, held, reserve_version, transition_count, submitted_at, state_at)
-             VALUES ($1, $2, $3, 'USD', $4, 'user', $2::text, $5, $6, 1, $7, $8, $9, $10, $11, $12,
-                 'pending', 'reserved', $8, 1, 1, $13, $13)",
-        )
-        .bind(self.tenant.0)
-        .bind(id.0)
-        .bind(wallet.0)
-        .bind(livemode)
-        .bind(Hash::of_bytes(id.to_string().as_bytes()).0.as_slice())
-        .bind(price().model)
-        .bind(serde_json::to_value(&usage).unwrap())
-        .bind(job.quote.value())
-        .bind(order.reference.map(|_| self.source.0))
-        .bind(order.reference)
-        .bind(order.output_required)
-        .bind(!order.keep_on_failure)
-        .bind(self.now())
-        .execute(&mut *tx)
-        .await
-        .unwrap();
-        sqlx::query(
-            "INSERT INTO job_transitions (tenant_id, job_id, number, to_state, cause, at)
-             VALUES ($1, $2, 1, 'pending', 'submit', $3)",
-        )
-        .bind(self.tenant.0)
-        .bind(id.0)
-        .bind(self.now())
-        .execute(&mut *tx)
-        .await
-        .unwrap();
-        let key = SettlementKey {
+        let request = Request {
             tenant: self.tenant,
-            subject: Subject::Job(id),
-            phase: effect.phase,
-            version: 1,
+            livemode: true,
+            wallet: order.wallet.unwrap_or(self.wallet),
+            user: "user".into(),
+            client_request_id: self.engine.mint().to_string(),
+            model: price().model,
+            estimate: Some(usage),
+            source: None,
+            output_required: order.output_required,
         };
-        let posting = Posting {
-            key,
-            wallet,
-            effect,
-            event: None,
-        };
-        ledger::post(&mut tx, &self.engine, locked, &[posting], self.now())
-            .await
-            .unwrap();
-        tx.commit().await.unwrap();
+        let submission = self.engine.submit_job(&request).await.unwrap();
+        let id = submission.job.id;
+        if let Some(reference) = order.reference {
+            let of = (self.tenant, true);
+            self.engine
+                .attach_job_reference(of, id, "acme", reference)
+                .await
+                .unwrap();
+        }
         id
     }
 
