@@ -39,7 +39,7 @@ mod sign;
 mod standard;
 mod timestamped;
 
-pub use inspect::{Inspected, inspect, parse_json};
+pub use inspect::{Examined, Inspected, examine, inspect, parse_json};
 pub use keys::{KeyError, Keys, MIN_SECRET_BYTES, SecretKey};
 pub use reject::{Fault, Part, Reject};
 pub use scheme::{Scheme, Tolerance, UnixSeconds, UnknownScheme};
