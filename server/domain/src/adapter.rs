@@ -80,7 +80,9 @@ pub struct Envelope {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EnvelopeError {
     /// Nothing identifies it, so a retry could not be recognised.
-    #[error("no event id: send a webhook-id header, or an id of 1 to 256 printable characters in the body")]
+    #[error(
+        "no event id: send a webhook-id header, or an id of 1 to 256 printable characters in the body"
+    )]
     NoEventKey,
 }
 
@@ -157,7 +159,12 @@ fn unreadable(incoming: &Incoming<'_>, body_id: Option<&str>) -> Result<Envelope
 /// The id in the header, which stays the same on a retry, before the one in the body.
 fn event_key(incoming: &Incoming<'_>, body_id: Option<&str>) -> Result<String, EnvelopeError> {
     let candidates = [incoming.delivery_id, body_id];
-    candidates.into_iter().flatten().find_map(name).map(str::to_owned).ok_or(EnvelopeError::NoEventKey)
+    candidates
+        .into_iter()
+        .flatten()
+        .find_map(name)
+        .map(str::to_owned)
+        .ok_or(EnvelopeError::NoEventKey)
 }
 
 /// The job named in the URL. One that is no job id is no hint.
@@ -167,7 +174,9 @@ fn hint(incoming: &Incoming<'_>) -> Option<JobId> {
 
 /// An id, reference or type fit for a column.
 fn name(text: &str) -> Option<&str> {
-    let fits = !text.is_empty() && text.chars().count() <= MAX_NAME_CHARS && !text.chars().any(char::is_control);
+    let fits = !text.is_empty()
+        && text.chars().count() <= MAX_NAME_CHARS
+        && !text.chars().any(char::is_control);
     fits.then_some(text)
 }
 
@@ -184,16 +193,26 @@ fn time(text: &str) -> Option<DateTime<Utc>> {
 /// The sender's own words about a failure, made fit for display.
 fn reason(raw: Option<&RawValue>, otherwise: &str) -> String {
     let words = raw.map(|raw| text_of(raw).unwrap_or(Cow::Borrowed(raw.get())));
-    let words = words.as_deref().map(str::trim).filter(|words| !words.is_empty() && *words != "null");
+    let words = words
+        .as_deref()
+        .map(str::trim)
+        .filter(|words| !words.is_empty() && *words != "null");
     let shown = |c: char| if c.is_control() { ' ' } else { c };
-    words.unwrap_or(otherwise).chars().take(MAX_REASON_CHARS).map(shown).collect()
+    words
+        .unwrap_or(otherwise)
+        .chars()
+        .take(MAX_REASON_CHARS)
+        .map(shown)
+        .collect()
 }
 
 /// The string a raw value holds, if it is one.
 fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
+    serde_json::from_str::<Text<'_>>(raw.get())
+        .ok()
+        .map(|text| text.0)
 }
 
 /// Named raw values in which no name is repeated: one of the two would win silently.
@@ -210,7 +229,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Quantities<'a> {
                 f.write_str("an object")
             }
 
-            fn visit_map<M: de::MapAccess<'de>>(self, mut members: M) -> Result<Self::Value, M::Error> {
+            fn visit_map<M: de::MapAccess<'de>>(
+                self,
+                mut members: M,
+            ) -> Result<Self::Value, M::Error> {
                 let mut read = BTreeMap::new();
                 while let Some((name, value)) = members.next_entry::<String, &'de RawValue>()? {
                     if read.len() == MAX_QUANTITIES {
@@ -237,18 +259,45 @@ mod tests {
     use super::*;
 
     pub(super) fn incoming(body: &str) -> Incoming<'_> {
-        Incoming { delivery_id: Some("msg_1"), job_parameter: None, body }
+        Incoming {
+            delivery_id: Some("msg_1"),
+            job_parameter: None,
+            body,
+        }
     }
 
     #[test]
     fn a_readable_json_of_no_known_shape_is_kept_under_its_header_id() {
         for adapter in Adapter::ALL {
-            for body in ["[]", "7", "null", r#""text""#, "{}", r#"{"type":5}"#, r#"{"type":"a","type":"b"}"#] {
+            for body in [
+                "[]",
+                "7",
+                "null",
+                r#""text""#,
+                "{}",
+                r#"{"type":5}"#,
+                r#"{"type":"a","type":"b"}"#,
+            ] {
                 let envelope = adapter.envelope(&incoming(body)).unwrap();
-                assert_eq!((envelope.event_key.as_str(), envelope.kind.as_str()), ("msg_1", UNREADABLE), "{body}");
-                assert_eq!(adapter.fact(body.as_bytes()), Err(RejectReason::Unreadable), "{body}");
-                let anonymous = Incoming { delivery_id: None, ..incoming(body) };
-                assert_eq!(adapter.envelope(&anonymous), Err(EnvelopeError::NoEventKey), "{body}");
+                assert_eq!(
+                    (envelope.event_key.as_str(), envelope.kind.as_str()),
+                    ("msg_1", UNREADABLE),
+                    "{body}"
+                );
+                assert_eq!(
+                    adapter.fact(body.as_bytes()),
+                    Err(RejectReason::Unreadable),
+                    "{body}"
+                );
+                let anonymous = Incoming {
+                    delivery_id: None,
+                    ..incoming(body)
+                };
+                assert_eq!(
+                    adapter.envelope(&anonymous),
+                    Err(EnvelopeError::NoEventKey),
+                    "{body}"
+                );
             }
             assert_eq!(adapter.fact(b"\xff"), Err(RejectReason::Unreadable));
         }
@@ -257,8 +306,14 @@ mod tests {
     #[test]
     fn times_are_read_to_the_microsecond() {
         let read = |text| time(text).map(|time| time.to_rfc3339());
-        assert_eq!(read("2026-09-21T14:13:01.554207841Z").as_deref(), Some("2026-09-21T14:13:01.554207+00:00"));
-        assert_eq!(read("2026-09-21T16:13:01+02:00").as_deref(), Some("2026-09-21T14:13:01+00:00"));
+        assert_eq!(
+            read("2026-09-21T14:13:01.554207841Z").as_deref(),
+            Some("2026-09-21T14:13:01.554207+00:00")
+        );
+        assert_eq!(
+            read("2026-09-21T16:13:01+02:00").as_deref(),
+            Some("2026-09-21T14:13:01+00:00")
+        );
         assert_eq!(read("2026-09-21"), None);
         assert_eq!(read("1790000000"), None);
     }

@@ -7,7 +7,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn hash(adapter: Adapter, body: &str) -> Hash {
-    let incoming = Incoming { delivery_id: Some("msg_1"), job_parameter: None, body };
+    let incoming = Incoming {
+        delivery_id: Some("msg_1"),
+        job_parameter: None,
+        body,
+    };
     adapter.envelope(&incoming).unwrap().hash
 }
 
@@ -16,7 +20,10 @@ struct Choices(u64);
 
 impl Choices {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % bound
     }
 
@@ -86,8 +93,13 @@ fn rewritten(value: &Value, seed: u64) -> String {
 
 /// A name of printable characters, some of them outside ASCII and outside the basic plane.
 fn text() -> impl Strategy<Value = String> {
-    prop::collection::vec(prop::sample::select(vec!['a', 'Z', '7', '-', '/', '"', '\\', ' ', 'é', '世', '🜚']), 1..12)
-        .prop_map(String::from_iter)
+    prop::collection::vec(
+        prop::sample::select(vec![
+            'a', 'Z', '7', '-', '/', '"', '\\', ' ', 'é', '世', '🜚',
+        ]),
+        1..12,
+    )
+    .prop_map(String::from_iter)
 }
 
 fn quantity() -> impl Strategy<Value = String> {
@@ -95,7 +107,13 @@ fn quantity() -> impl Strategy<Value = String> {
 }
 
 fn generic() -> impl Strategy<Value = Value> {
-    let types = vec!["job.started", "job.succeeded", "job.partially_completed", "job.failed", "job.usage_corrected"];
+    let types = vec![
+        "job.started",
+        "job.succeeded",
+        "job.partially_completed",
+        "job.failed",
+        "job.usage_corrected",
+    ];
     (prop::sample::select(types), 0_u32..60, text(), text(), 1_i32..9, quantity(), quantity(), text()).prop_map(
         |(kind, second, reference, model, revision, images, seconds, error)| {
             json!({
@@ -128,8 +146,16 @@ fn changes(adapter: Adapter) -> Vec<(&'static str, &'static str, Value)> {
         Adapter::Generic => vec![
             ("type", "/type", json!("job.cancelled")),
             ("occurred_at", "/occurred_at", json!("2026-09-21T14:14:00Z")),
-            ("data.job_id", "/data/job_id", json!("job_0190c5c2a3b47c1e8f00d2a1b3c4d5e7")),
-            ("data.provider_reference", "/data/provider_reference", json!("another reference")),
+            (
+                "data.job_id",
+                "/data/job_id",
+                json!("job_0190c5c2a3b47c1e8f00d2a1b3c4d5e7"),
+            ),
+            (
+                "data.provider_reference",
+                "/data/provider_reference",
+                json!("another reference"),
+            ),
             ("data.model", "/data/model", json!("another model name")),
             ("data.revision", "/data/revision", json!(77)),
             ("data.usage", "/data/usage/images", json!("9999")),
@@ -140,7 +166,11 @@ fn changes(adapter: Adapter) -> Vec<(&'static str, &'static str, Value)> {
             ("status", "/status", json!("failed")),
             ("model", "/model", json!("another/model name")),
             ("version", "/version", json!("5c7d")),
-            ("occurred_at", "/completed_at", json!("2026-09-21T14:14:00Z")),
+            (
+                "occurred_at",
+                "/completed_at",
+                json!("2026-09-21T14:14:00Z"),
+            ),
             ("metrics", "/metrics/image_count", json!(77)),
             ("metrics", "/metrics", json!({})),
         ],
@@ -149,11 +179,22 @@ fn changes(adapter: Adapter) -> Vec<(&'static str, &'static str, Value)> {
 
 fn check(adapter: Adapter, body: &Value, seeds: (u64, u64)) -> Result<(), TestCaseError> {
     let (one, other) = (rewritten(body, seeds.0), rewritten(body, seeds.1));
-    prop_assert_eq!(hash(adapter, &one), hash(adapter, &other), "{}\n{}", one, other);
+    prop_assert_eq!(
+        hash(adapter, &one),
+        hash(adapter, &other),
+        "{}\n{}",
+        one,
+        other
+    );
     for (field, pointer, value) in changes(adapter) {
         let mut changed = body.clone();
         *changed.pointer_mut(pointer).unwrap() = value;
-        prop_assert_ne!(hash(adapter, &rewritten(&changed, seeds.0)), hash(adapter, &one), "{} is covered", field);
+        prop_assert_ne!(
+            hash(adapter, &rewritten(&changed, seeds.0)),
+            hash(adapter, &one),
+            "{} is covered",
+            field
+        );
     }
     Ok(())
 }
@@ -185,7 +226,10 @@ proptest! {
 #[test]
 fn each_declared_field_has_a_change_that_is_noticed() {
     for adapter in Adapter::ALL {
-        let mut tried: Vec<_> = changes(*adapter).into_iter().map(|(field, ..)| field).collect();
+        let mut tried: Vec<_> = changes(*adapter)
+            .into_iter()
+            .map(|(field, ..)| field)
+            .collect();
         tried.dedup();
         assert_eq!(tried, adapter.covers());
     }

@@ -30,7 +30,9 @@ use std::{borrow::Cow, collections::BTreeMap};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Envelope, EnvelopeError, Incoming, Quantities, Reading, Unfit, event_key, hash_of, hint};
+use super::{
+    Envelope, EnvelopeError, Incoming, Quantities, Reading, Unfit, event_key, hash_of, hint,
+};
 use crate::{
     canonical::Hash,
     event::RejectReason,
@@ -125,7 +127,12 @@ struct Event<'a> {
 
 /// Reads the shape, not the sense. `data` of a type we do not use may be anything.
 fn read(body: &str) -> Result<Event<'_>, Unfit> {
-    let Body { id, kind, occurred_at, data } = serde_json::from_str(body).map_err(|_| Unfit)?;
+    let Body {
+        id,
+        kind,
+        occurred_at,
+        data,
+    } = serde_json::from_str(body).map_err(|_| Unfit)?;
     let word = super::name(&kind).ok_or(Unfit)?.to_owned();
     let kind = Kind::read(&word);
     let data: Data<'_> = match (kind, data) {
@@ -134,16 +141,28 @@ fn read(body: &str) -> Result<Event<'_>, Unfit> {
         (None, _) => Data::default(),
     };
     let names = [&data.job_id, &data.provider_reference, &data.model];
-    if names.into_iter().flatten().any(|text| super::name(text).is_none()) {
+    if names
+        .into_iter()
+        .flatten()
+        .any(|text| super::name(text).is_none())
+    {
         return Err(Unfit);
     }
     let body_id = id.and_then(super::text_of).map(Cow::into_owned);
-    Ok(Event { body_id, word, kind, occurred_at, data })
+    Ok(Event {
+        body_id,
+        word,
+        kind,
+        occurred_at,
+        data,
+    })
 }
 
 impl Event<'_> {
     fn hash(&self, body: &str) -> Hash {
-        let time = |text: &String| super::time(text).map_or_else(|| text.clone(), |time| time.to_rfc3339());
+        let time = |text: &String| {
+            super::time(text).map_or_else(|| text.clone(), |time| time.to_rfc3339())
+        };
         let canonical = Canonical {
             schema: SCHEMA,
             kind: &self.word,
@@ -159,25 +178,45 @@ impl Event<'_> {
 }
 
 fn canonical_usage<'a>(usage: &'a Quantities<'_>) -> BTreeMap<&'a str, String> {
-    usage.0.iter().map(|(meter, raw)| (meter.as_str(), canonical_quantity(meter, raw))).collect()
+    usage
+        .0
+        .iter()
+        .map(|(meter, raw)| (meter.as_str(), canonical_quantity(meter, raw)))
+        .collect()
 }
 
 /// The same quantity reads the same however it is written; what is no quantity stays apart from
 /// everything that is one.
 fn canonical_quantity(meter: &str, raw: &RawValue) -> String {
-    let Some(text) = super::text_of(raw) else { return not_text(raw) };
+    let Some(text) = super::text_of(raw) else {
+        return not_text(raw);
+    };
     let usage = Usage::<Validated>::parse([(meter, &*text)]).ok();
-    let written = usage.as_ref().and_then(|usage| usage.iter().next().map(|(_, quantity)| quantity.to_string()));
+    let written = usage.as_ref().and_then(|usage| {
+        usage
+            .iter()
+            .next()
+            .map(|(_, quantity)| quantity.to_string())
+    });
     written.unwrap_or_else(|| format!("text {text}"))
 }
 
 /// A number by its own digits, anything else by the hash of its canonical form.
 fn not_text(raw: &RawValue) -> String {
-    if raw.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+    if raw
+        .get()
+        .starts_with(|c: char| c == '-' || c.is_ascii_digit())
+    {
         return format!("number {}", raw.get());
     }
     let value = serde_json::from_str::<serde_json::Value>(raw.get()).ok();
-    format!("json {}", value.map_or_else(|| Hash::of_bytes(raw.get().as_bytes()), |value| hash_of(&value, raw.get())))
+    format!(
+        "json {}",
+        value.map_or_else(
+            || Hash::of_bytes(raw.get().as_bytes()),
+            |value| hash_of(&value, raw.get())
+        )
+    )
 }
 
 pub(super) fn envelope(incoming: &Incoming<'_>) -> Result<Envelope, EnvelopeError> {
@@ -188,7 +227,12 @@ pub(super) fn envelope(incoming: &Incoming<'_>) -> Result<Envelope, EnvelopeErro
         event_key: event_key(incoming, event.body_id.as_deref())?,
         hash: event.hash(incoming.body),
         kind: event.word,
-        job_hint: event.data.job_id.as_deref().and_then(|text| text.parse().ok()).or_else(|| hint(incoming)),
+        job_hint: event
+            .data
+            .job_id
+            .as_deref()
+            .and_then(|text| text.parse().ok())
+            .or_else(|| hint(incoming)),
         provider_reference: event.data.provider_reference,
         occurred_at: event.occurred_at.as_deref().and_then(super::time),
     })
@@ -206,23 +250,46 @@ fn body_id(body: &str) -> Option<String> {
 pub(super) fn fact(body: &str) -> Result<Reading, RejectReason> {
     let event = read(body).map_err(|Unfit| RejectReason::Unreadable)?;
     let hash = event.hash(body);
-    let Some(kind) = event.kind else { return Ok(Reading::Unused(event.word)) };
-    let occurred_at = event.occurred_at.as_deref().and_then(super::time).ok_or(RejectReason::Unreadable)?;
+    let Some(kind) = event.kind else {
+        return Ok(Reading::Unused(event.word));
+    };
+    let occurred_at = event
+        .occurred_at
+        .as_deref()
+        .and_then(super::time)
+        .ok_or(RejectReason::Unreadable)?;
     let about = Address {
-        job: event.data.job_id.as_deref().map(str::parse::<JobId>).transpose().map_err(|_| RejectReason::Unreadable)?,
+        job: event
+            .data
+            .job_id
+            .as_deref()
+            .map(str::parse::<JobId>)
+            .transpose()
+            .map_err(|_| RejectReason::Unreadable)?,
         provider_reference: event.data.provider_reference.clone(),
         model: event.data.model.clone(),
     };
     let verdict = verdict(kind, &event.data)?;
-    Ok(Reading::Fact { about, fact: Fact { verdict, occurred_at, hash } })
+    Ok(Reading::Fact {
+        about,
+        fact: Fact {
+            verdict,
+            occurred_at,
+            hash,
+        },
+    })
 }
 
 fn verdict(kind: Kind, data: &Data<'_>) -> Result<Verdict, RejectReason> {
     let first_revision = if kind == Kind::UsageCorrected { 2 } else { 1 };
     Ok(match kind {
         Kind::Started => Verdict::Running,
-        Kind::Failed => Verdict::Failed { reason: super::reason(data.error, "the provider reported a failure") },
-        Kind::Cancelled => Verdict::Cancelled { reason: super::reason(data.error, "the provider stopped it") },
+        Kind::Failed => Verdict::Failed {
+            reason: super::reason(data.error, "the provider reported a failure"),
+        },
+        Kind::Cancelled => Verdict::Cancelled {
+            reason: super::reason(data.error, "the provider stopped it"),
+        },
         Kind::Succeeded | Kind::PartiallyCompleted | Kind::UsageCorrected => Verdict::Succeeded {
             usage: usage(data)?,
             partial: kind == Kind::PartiallyCompleted,
@@ -239,10 +306,14 @@ fn verdict(kind: Kind, data: &Data<'_>) -> Result<Verdict, RejectReason> {
 /// Quantities are strings: a JSON number may have lost digits before it reached us.
 fn usage(data: &Data<'_>) -> Result<Usage<Validated>, RejectReason> {
     let quantities = data.usage.as_ref().ok_or(RejectReason::UsageInvalid)?;
-    let texts: Option<Vec<_>> =
-        quantities.0.iter().map(|(meter, raw)| Some((meter.as_str(), super::text_of(raw)?))).collect();
+    let texts: Option<Vec<_>> = quantities
+        .0
+        .iter()
+        .map(|(meter, raw)| Some((meter.as_str(), super::text_of(raw)?)))
+        .collect();
     let texts = texts.ok_or(RejectReason::UsageInvalid)?;
-    Usage::parse(texts.iter().map(|(meter, text)| (*meter, &**text))).map_err(|_| RejectReason::UsageInvalid)
+    Usage::parse(texts.iter().map(|(meter, text)| (*meter, &**text)))
+        .map_err(|_| RejectReason::UsageInvalid)
 }
 
 #[cfg(test)]
@@ -264,7 +335,10 @@ mod tests {
     #[test]
     fn a_success_is_read_whole() {
         let envelope = Adapter::Generic.envelope(&incoming(SUCCESS)).unwrap();
-        assert_eq!((&*envelope.event_key, &*envelope.kind), ("msg_1", "job.succeeded"));
+        assert_eq!(
+            (&*envelope.event_key, &*envelope.kind),
+            ("msg_1", "job.succeeded")
+        );
         assert_eq!(envelope.provider_reference.as_deref(), Some("task-77"));
         let (about, fact) = read_fact(SUCCESS).unwrap();
         assert_eq!(about.job, envelope.job_hint);
@@ -272,40 +346,98 @@ mod tests {
         assert_eq!(fact.hash, envelope.hash);
         assert_eq!(Some(fact.occurred_at), envelope.occurred_at);
         let usage = Usage::parse([("images", "2"), ("gpu_seconds", "12.4")]).unwrap();
-        assert_eq!(fact.verdict, Verdict::Succeeded { usage, partial: false, revision: 1 });
+        assert_eq!(
+            fact.verdict,
+            Verdict::Succeeded {
+                usage,
+                partial: false,
+                revision: 1
+            }
+        );
     }
 
     #[test]
     fn the_body_id_serves_where_no_header_does() {
-        let anonymous = Incoming { delivery_id: None, ..incoming(SUCCESS) };
-        assert_eq!(Adapter::Generic.envelope(&anonymous).unwrap().event_key, "evt_1");
+        let anonymous = Incoming {
+            delivery_id: None,
+            ..incoming(SUCCESS)
+        };
+        assert_eq!(
+            Adapter::Generic.envelope(&anonymous).unwrap().event_key,
+            "evt_1"
+        );
         let numbered = SUCCESS.replace(r#""evt_1""#, "7");
-        let anonymous = Incoming { delivery_id: None, ..incoming(&numbered) };
-        assert_eq!(Adapter::Generic.envelope(&anonymous), Err(EnvelopeError::NoEventKey));
-        assert_eq!(Adapter::Generic.envelope(&incoming(&numbered)).unwrap().event_key, "msg_1");
+        let anonymous = Incoming {
+            delivery_id: None,
+            ..incoming(&numbered)
+        };
+        assert_eq!(
+            Adapter::Generic.envelope(&anonymous),
+            Err(EnvelopeError::NoEventKey)
+        );
+        assert_eq!(
+            Adapter::Generic
+                .envelope(&incoming(&numbered))
+                .unwrap()
+                .event_key,
+            "msg_1"
+        );
     }
 
     #[test]
     fn every_type_has_its_verdict() {
-        let with = |word: &str| read_fact(&SUCCESS.replace("job.succeeded", word)).map(|(_, fact)| fact.verdict);
+        let with = |word: &str| {
+            read_fact(&SUCCESS.replace("job.succeeded", word)).map(|(_, fact)| fact.verdict)
+        };
         assert_eq!(with("job.started"), Ok(Verdict::Running));
-        assert!(matches!(with("job.partially_completed"), Ok(Verdict::Succeeded { partial: true, .. })));
+        assert!(matches!(
+            with("job.partially_completed"),
+            Ok(Verdict::Succeeded { partial: true, .. })
+        ));
         assert!(matches!(with("job.failed"), Ok(Verdict::Failed { .. })));
-        assert!(matches!(with("job.cancelled"), Ok(Verdict::Cancelled { .. })));
+        assert!(matches!(
+            with("job.cancelled"),
+            Ok(Verdict::Cancelled { .. })
+        ));
         assert_eq!(with("job.usage_corrected"), Err(RejectReason::UsageInvalid));
-        let corrected = SUCCESS.replace("job.succeeded", "job.usage_corrected").replace(r#""usage":"#, r#""revision":3,"usage":"#);
-        assert!(matches!(read_fact(&corrected).unwrap().1.verdict, Verdict::Succeeded { revision: 3, .. }));
+        let corrected = SUCCESS
+            .replace("job.succeeded", "job.usage_corrected")
+            .replace(r#""usage":"#, r#""revision":3,"usage":"#);
+        assert!(matches!(
+            read_fact(&corrected).unwrap().1.verdict,
+            Verdict::Succeeded { revision: 3, .. }
+        ));
         let unused = Adapter::Generic.fact(br#"{"type":"model.retired","data":[1]}"#);
         assert_eq!(unused, Ok(Reading::Unused("model.retired".into())));
     }
 
     #[test]
     fn quantities_are_strings_and_nothing_else() {
-        for bad in ["2", "2.5", "-0", "true", "null", "[]", "{}", r#""two""#, r#""-1""#, r#""1e999""#, r#""""#] {
+        for bad in [
+            "2",
+            "2.5",
+            "-0",
+            "true",
+            "null",
+            "[]",
+            "{}",
+            r#""two""#,
+            r#""-1""#,
+            r#""1e999""#,
+            r#""""#,
+        ] {
             let body = SUCCESS.replace(r#""2""#, bad);
-            assert_eq!(read_fact(&body).err(), Some(RejectReason::UsageInvalid), "{bad}");
+            assert_eq!(
+                read_fact(&body).err(),
+                Some(RejectReason::UsageInvalid),
+                "{bad}"
+            );
             let hash = |body: &str| Adapter::Generic.envelope(&incoming(body)).unwrap().hash;
-            assert_ne!(hash(&body), hash(SUCCESS), "{bad}: not taken for the good one");
+            assert_ne!(
+                hash(&body),
+                hash(SUCCESS),
+                "{bad}: not taken for the good one"
+            );
         }
         for usage in ["{}", "null"] {
             let body = SUCCESS.replace(r#"{"images":"2","gpu_seconds":"12.40"}"#, usage);
@@ -325,8 +457,19 @@ mod tests {
         ] {
             let body = SUCCESS.replace(from, to);
             assert_ne!(body, SUCCESS);
-            assert_eq!(read_fact(&body).err(), Some(RejectReason::Unreadable), "{to}");
-            assert_eq!(Adapter::Generic.envelope(&incoming(&body)).unwrap().event_key, "msg_1", "{to}");
+            assert_eq!(
+                read_fact(&body).err(),
+                Some(RejectReason::Unreadable),
+                "{to}"
+            );
+            assert_eq!(
+                Adapter::Generic
+                    .envelope(&incoming(&body))
+                    .unwrap()
+                    .event_key,
+                "msg_1",
+                "{to}"
+            );
         }
     }
 }

@@ -11,7 +11,9 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Envelope, EnvelopeError, Incoming, Quantities, Reading, Unfit, event_key, hash_of, hint};
+use super::{
+    Envelope, EnvelopeError, Incoming, Quantities, Reading, Unfit, event_key, hash_of, hint,
+};
 use crate::{
     canonical::Hash,
     event::RejectReason,
@@ -83,25 +85,39 @@ impl Prediction<'_> {
 
     /// Metrics that count something, by our meter, with their digits as written.
     fn counted(&self) -> impl Iterator<Item = (&str, &RawValue, bool)> {
-        self.metrics.iter().flat_map(|metrics| &metrics.0).filter_map(|(name, raw)| {
-            if NOT_COUNTED.contains(&name.as_str()) {
-                return None;
-            }
-            let known = METERS.iter().find(|(metric, _)| metric == name);
-            Some((known.map_or(name.as_str(), |(_, meter)| meter), *raw, known.is_some()))
-        })
+        self.metrics
+            .iter()
+            .flat_map(|metrics| &metrics.0)
+            .filter_map(|(name, raw)| {
+                if NOT_COUNTED.contains(&name.as_str()) {
+                    return None;
+                }
+                let known = METERS.iter().find(|(metric, _)| metric == name);
+                Some((
+                    known.map_or(name.as_str(), |(_, meter)| meter),
+                    *raw,
+                    known.is_some(),
+                ))
+            })
     }
 
     fn hash(&self, body: &str) -> Hash {
         let quantity = |meter: &str, raw: &RawValue| {
             let usage = Usage::<Validated>::parse([(meter, raw.get())]).ok();
-            usage.and_then(|usage| usage.iter().next().map(|(_, quantity)| quantity.to_string()))
+            usage.and_then(|usage| {
+                usage
+                    .iter()
+                    .next()
+                    .map(|(_, quantity)| quantity.to_string())
+            })
         };
-        let metrics = self.counted().filter_map(|(meter, raw, known)| match quantity(meter, raw) {
-            Some(quantity) => Some((Cow::Borrowed(meter), quantity)),
-            None if known => Some((Cow::Borrowed(meter), format!("json {}", raw.get()))),
-            None => None,
-        });
+        let metrics = self
+            .counted()
+            .filter_map(|(meter, raw, known)| match quantity(meter, raw) {
+                Some(quantity) => Some((Cow::Borrowed(meter), quantity)),
+                None if known => Some((Cow::Borrowed(meter), format!("json {}", raw.get()))),
+                None => None,
+            });
         let canonical = Canonical {
             schema: SCHEMA,
             id: &self.id,
@@ -116,7 +132,9 @@ impl Prediction<'_> {
 
     fn usage(&self) -> Result<Usage<Validated>, RejectReason> {
         let usable = self.counted().filter(|(meter, raw, known)| {
-            *known || (meter.parse::<Meter>().is_ok() && Usage::<Validated>::parse([(*meter, raw.get())]).is_ok())
+            *known
+                || (meter.parse::<Meter>().is_ok()
+                    && Usage::<Validated>::parse([(*meter, raw.get())]).is_ok())
         });
         let quantities: Vec<_> = usable.map(|(meter, raw, _)| (meter, raw.get())).collect();
         let mut meters: Vec<_> = quantities.iter().map(|(meter, _)| *meter).collect();
@@ -151,15 +169,36 @@ pub(super) fn fact(body: &str) -> Result<Reading, RejectReason> {
     let because = |otherwise| super::reason(prediction.error, otherwise);
     let verdict = match &*prediction.status {
         "starting" | "processing" => Verdict::Running,
-        "succeeded" => Verdict::Succeeded { usage: prediction.usage()?, partial: false, revision: 1 },
-        "failed" => Verdict::Failed { reason: because("the prediction failed") },
-        "canceled" => Verdict::Cancelled { reason: because("the prediction was canceled") },
-        "aborted" => Verdict::Cancelled { reason: because("the deadline passed before the prediction started") },
+        "succeeded" => Verdict::Succeeded {
+            usage: prediction.usage()?,
+            partial: false,
+            revision: 1,
+        },
+        "failed" => Verdict::Failed {
+            reason: because("the prediction failed"),
+        },
+        "canceled" => Verdict::Cancelled {
+            reason: because("the prediction was canceled"),
+        },
+        "aborted" => Verdict::Cancelled {
+            reason: because("the deadline passed before the prediction started"),
+        },
         other => return Ok(Reading::Unused(other.to_owned())),
     };
     let occurred_at = prediction.occurred_at().ok_or(RejectReason::Unreadable)?;
-    let about = Address { job: None, provider_reference: Some(prediction.id.to_string()), model: None };
-    Ok(Reading::Fact { about, fact: Fact { verdict, occurred_at, hash: prediction.hash(body) } })
+    let about = Address {
+        job: None,
+        provider_reference: Some(prediction.id.to_string()),
+        model: None,
+    };
+    Ok(Reading::Fact {
+        about,
+        fact: Fact {
+            verdict,
+            occurred_at,
+            hash: prediction.hash(body),
+        },
+    })
 }
 
 #[cfg(test)]
@@ -177,7 +216,10 @@ mod tests {
     fn read_fact(body: &str) -> Result<Fact, RejectReason> {
         match Adapter::Replicate.fact(body.as_bytes())? {
             Reading::Fact { about, fact } => {
-                assert_eq!(about.provider_reference.as_deref(), Some("m4q8zt1c5hrm80cpw3kv9xn2ja"));
+                assert_eq!(
+                    about.provider_reference.as_deref(),
+                    Some("m4q8zt1c5hrm80cpw3kv9xn2ja")
+                );
                 Ok(fact)
             }
             Reading::Unused(kind) => panic!("unused {kind}"),
@@ -191,36 +233,64 @@ mod tests {
     #[test]
     fn a_success_is_read_with_its_digits() {
         let job = "job_0190c5c2a3b47c1e8f00d2a1b3c4d5e6";
-        let envelope = Adapter::Replicate.envelope(&Incoming { job_parameter: Some(job), ..incoming(SUCCESS) }).unwrap();
-        assert_eq!((&*envelope.event_key, &*envelope.kind), ("msg_1", "succeeded"));
+        let envelope = Adapter::Replicate
+            .envelope(&Incoming {
+                job_parameter: Some(job),
+                ..incoming(SUCCESS)
+            })
+            .unwrap();
+        assert_eq!(
+            (&*envelope.event_key, &*envelope.kind),
+            ("msg_1", "succeeded")
+        );
         assert_eq!(envelope.job_hint, job.parse().ok());
         let fact = read_fact(SUCCESS).unwrap();
         assert_eq!(fact.hash, envelope.hash);
-        let Verdict::Succeeded { usage, .. } = fact.verdict else { panic!("not a success") };
+        let Verdict::Succeeded { usage, .. } = fact.verdict else {
+            panic!("not a success")
+        };
         insta::assert_snapshot!(serde_json::to_string(&usage).unwrap(),
             @r#"{"images":"1","predict_seconds":"2.356711","total_seconds":"5.810233"}"#);
         let long = SUCCESS.replace("2.356711", "5.247161016000000001");
-        let Verdict::Succeeded { usage, .. } = read_fact(&long).unwrap().verdict else { panic!("not a success") };
-        assert!(serde_json::to_string(&usage).unwrap().contains("5.247161016000000001"));
+        let Verdict::Succeeded { usage, .. } = read_fact(&long).unwrap().verdict else {
+            panic!("not a success")
+        };
+        assert!(
+            serde_json::to_string(&usage)
+                .unwrap()
+                .contains("5.247161016000000001")
+        );
     }
 
     #[test]
     fn an_unsigned_sender_is_keyed_by_prediction_and_status() {
-        let anonymous = Incoming { delivery_id: None, ..incoming(SUCCESS) };
+        let anonymous = Incoming {
+            delivery_id: None,
+            ..incoming(SUCCESS)
+        };
         let key = Adapter::Replicate.envelope(&anonymous).unwrap().event_key;
         assert_eq!(key, "m4q8zt1c5hrm80cpw3kv9xn2ja:succeeded");
     }
 
     #[test]
     fn every_status_has_its_verdict() {
-        let with = |status: &str| read_fact(&SUCCESS.replace("succeeded", status)).map(|fact| fact.verdict);
+        let with = |status: &str| {
+            read_fact(&SUCCESS.replace("succeeded", status)).map(|fact| fact.verdict)
+        };
         assert_eq!(with("starting"), Ok(Verdict::Running));
         assert_eq!(with("processing"), Ok(Verdict::Running));
         for stopped in ["canceled", "aborted"] {
             assert!(matches!(with(stopped), Ok(Verdict::Cancelled { .. })));
         }
-        let failed = SUCCESS.replace("succeeded", "failed").replace(r#""error":null"#, r#""error":"CUDA out of memory""#);
-        assert_eq!(read_fact(&failed).unwrap().verdict, Verdict::Failed { reason: "CUDA out of memory".into() });
+        let failed = SUCCESS
+            .replace("succeeded", "failed")
+            .replace(r#""error":null"#, r#""error":"CUDA out of memory""#);
+        assert_eq!(
+            read_fact(&failed).unwrap().verdict,
+            Verdict::Failed {
+                reason: "CUDA out of memory".into()
+            }
+        );
         let unused = Adapter::Replicate.fact(SUCCESS.replace("succeeded", "paused").as_bytes());
         assert_eq!(unused, Ok(Reading::Unused("paused".into())));
     }
@@ -229,7 +299,9 @@ mod tests {
     fn the_instant_is_that_of_the_status() {
         let at = |body: &str| read_fact(body).unwrap().occurred_at.to_rfc3339();
         assert_eq!(at(SUCCESS), "2026-09-21T14:13:03.911+00:00");
-        let running = SUCCESS.replace("succeeded", "processing").replace(r#""2026-09-21T14:13:03.911Z""#, "null");
+        let running = SUCCESS
+            .replace("succeeded", "processing")
+            .replace(r#""2026-09-21T14:13:03.911Z""#, "null");
         assert_eq!(at(&running), "2026-09-21T14:13:01.554207+00:00");
     }
 
@@ -241,7 +313,10 @@ mod tests {
             (r#""prompt":"fog""#, r#""prompt":"mist""#),
             ("9.1e1", "88"),
             ("2.356711", "2.3567110"),
-            (r#""webhook_events_filter":["completed"]"#, r#""urls":{"get":"x"}"#),
+            (
+                r#""webhook_events_filter":["completed"]"#,
+                r#""urls":{"get":"x"}"#,
+            ),
         ] {
             let other = SUCCESS.replace(from, to);
             assert_ne!(other, SUCCESS);
@@ -272,7 +347,11 @@ mod tests {
             ("2.356711", "1e999"),
             (r#""image_count":1"#, r#""image_count":1,"images":2"#),
         ] {
-            assert_eq!(read_fact(&SUCCESS.replace(from, to)).err(), Some(RejectReason::UsageInvalid), "{to}");
+            assert_eq!(
+                read_fact(&SUCCESS.replace(from, to)).err(),
+                Some(RejectReason::UsageInvalid),
+                "{to}"
+            );
         }
         let start = SUCCESS.find(r#"{"predict_time""#).unwrap();
         let end = SUCCESS[start..].find('}').unwrap() + start + 1;
@@ -280,9 +359,18 @@ mod tests {
             let body = [&SUCCESS[..start], metrics, &SUCCESS[end..]].concat();
             assert_eq!(read_fact(&body).err(), Some(RejectReason::UsageInvalid));
         }
-        let own = SUCCESS.replace(r#""image_count":1"#, r#""frames":24,"Mode":"x","detail":{"a":1}"#);
-        let Verdict::Succeeded { usage, .. } = read_fact(&own).unwrap().verdict else { panic!("not a success") };
-        assert!(serde_json::to_string(&usage).unwrap().contains(r#""frames":"24""#));
+        let own = SUCCESS.replace(
+            r#""image_count":1"#,
+            r#""frames":24,"Mode":"x","detail":{"a":1}"#,
+        );
+        let Verdict::Succeeded { usage, .. } = read_fact(&own).unwrap().verdict else {
+            panic!("not a success")
+        };
+        assert!(
+            serde_json::to_string(&usage)
+                .unwrap()
+                .contains(r#""frames":"24""#)
+        );
         let repeated = SUCCESS.replace(r#""image_count":1"#, r#""image_count":1,"image_count":2"#);
         assert_eq!(read_fact(&repeated).err(), Some(RejectReason::Unreadable));
     }

@@ -162,7 +162,9 @@ fn check_request_id(scheme: Scheme, verified: &Verified<'_>, text: &str) -> Resu
     struct Body {
         request_id: String,
     }
-    let in_body = serde_json::from_str::<Body>(text).ok().map(|body| body.request_id);
+    let in_body = serde_json::from_str::<Body>(text)
+        .ok()
+        .map(|body| body.request_id);
     if in_body.as_deref() == verified.delivery_id {
         Ok(())
     } else {
@@ -180,14 +182,38 @@ mod tests {
     fn the_syntax_check_agrees_with_the_tree() {
         let deep = |depth: usize| format!("{}7{}", "[".repeat(depth), "]".repeat(depth));
         let bodies = [
-            r#"{"a":[1,-2,3.5,1e3,true,null,"x",{"b":{}}]}"#, "7", r#""x""#, "null", "", "{", "{}x", "01", "1e999", "-1e999",
-            r#""\ud800""#, r#"{"\ud83d":1}"#, r#""\u0000""#, "[1,]", "{\"a\":1,}", "\u{feff}{}", "nul", "{a:1}", "'x'",
-            "\"\t\"", "18446744073709551616", &deep(127), &deep(128), &deep(129), &deep(100_000),
+            r#"{"a":[1,-2,3.5,1e3,true,null,"x",{"b":{}}]}"#,
+            "7",
+            r#""x""#,
+            "null",
+            "",
+            "{",
+            "{}x",
+            "01",
+            "1e999",
+            "-1e999",
+            r#""\ud800""#,
+            r#"{"\ud83d":1}"#,
+            r#""\u0000""#,
+            "[1,]",
+            "{\"a\":1,}",
+            "\u{feff}{}",
+            "nul",
+            "{a:1}",
+            "'x'",
+            "\"\t\"",
+            "18446744073709551616",
+            &deep(127),
+            &deep(128),
+            &deep(129),
+            &deep(100_000),
         ];
         for body in bodies {
             let tree = parse_json(body.as_bytes()).map(|_| ());
             let syntax = text(body.as_bytes()).and_then(|text| {
-                serde_json::from_str::<Syntax>(text).map(|_| ()).map_err(|error| not_json(&error))
+                serde_json::from_str::<Syntax>(text)
+                    .map(|_| ())
+                    .map_err(|error| not_json(&error))
             });
             assert_eq!(tree, syntax, "{}", &body[..body.len().min(60)]);
         }
