@@ -11,6 +11,7 @@ pub mod clock;
 pub mod database;
 pub mod error;
 pub mod ids;
+pub mod inbox;
 pub mod job;
 pub mod jump;
 pub mod ledger;
@@ -21,15 +22,16 @@ pub mod page;
 pub mod price;
 pub mod session;
 pub mod settlement;
+pub mod source;
 pub mod tenant;
 pub mod wallet;
 pub mod worker;
 
 use std::sync::Arc;
 
-use sqlx::PgPool;
+use sqlx::{PgPool, Postgres, pool::PoolConnection};
 
-use crate::{clock::Clock, ids::Ids, live::News};
+use crate::{clock::Clock, error::StoreError, ids::Ids, live::News};
 
 /// The migrations, embedded so that the program needs no files to set up a database.
 pub static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
@@ -59,6 +61,11 @@ impl Engine {
     /// The pool.
     pub fn pool(&self) -> &PgPool {
         &self.pool
+    }
+
+    /// A connection for single statements, each its own transaction.
+    pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
+        Ok(self.pool.acquire().await?)
     }
 
     /// The clock.

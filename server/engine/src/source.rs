@@ -73,8 +73,13 @@ impl NewSource {
     fn check(&self) -> Result<(), SourceError> {
         let refuse = |why| Err(SourceError::Invalid(why));
         let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if !(1..=63).contains(&self.slug.len()) || !self.slug.chars().all(legal) || self.slug.starts_with('-') {
-            return refuse("the slug may hold a-z, 0-9 and -, at most 63, starting with a letter or digit");
+        if !(1..=63).contains(&self.slug.len())
+            || !self.slug.chars().all(legal)
+            || self.slug.starts_with('-')
+        {
+            return refuse(
+                "the slug may hold a-z, 0-9 and -, at most 63, starting with a letter or digit",
+            );
         }
         if (self.scheme == Scheme::StaticHeader) != self.header_name.is_some() {
             return refuse("a header name goes with the scheme static-header, and only with it");
@@ -82,7 +87,10 @@ impl NewSource {
         if !(1024..=32 << 20).contains(&self.body_limit_bytes) {
             return refuse("the body limit must be from 1024 to 33554432 bytes");
         }
-        if self.tolerance_seconds.is_some_and(|s| !(1..=86_400).contains(&s)) {
+        if self
+            .tolerance_seconds
+            .is_some_and(|s| !(1..=86_400).contains(&s))
+        {
             return refuse("the tolerance must be from 1 to 86400 seconds");
         }
         if !matches!(self.ack_status, 200 | 202) {
@@ -91,7 +99,11 @@ impl NewSource {
         if self.jwks_url.is_some() && !self.scheme.takes_jwks() {
             return refuse("this scheme publishes no key set, so there is no URL to give");
         }
-        if self.jwks_url.as_ref().is_some_and(|url| !url.starts_with("https://") && !url.starts_with("http://")) {
+        if self
+            .jwks_url
+            .as_ref()
+            .is_some_and(|url| !url.starts_with("https://") && !url.starts_with("http://"))
+        {
             return refuse("the URL of the key set must start with https://");
         }
         if let Some(jwks) = &self.jwks {
@@ -286,7 +298,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`SourceError`].
-    pub async fn keep_fetched_jwks(&self, source: &SourceRow, jwks: &str) -> Result<(), SourceError> {
+    pub async fn keep_fetched_jwks(
+        &self,
+        source: &SourceRow,
+        jwks: &str,
+    ) -> Result<(), SourceError> {
         SecretKey::parse_jwks(source.scheme, jwks)?;
         let now = self.clock().now();
         store::save_jwks(&mut *self.connection().await?, source.id, jwks, now).await?;
@@ -303,5 +319,6 @@ fn full_text(source: &SourceRow, text: &str) -> String {
 }
 
 fn starts_with_name(text: &str, name: &str) -> bool {
-    text.split_once(':').is_some_and(|(found, _)| found.trim().eq_ignore_ascii_case(name))
+    text.split_once(':')
+        .is_some_and(|(found, _)| found.trim().eq_ignore_ascii_case(name))
 }

@@ -102,6 +102,10 @@ impl Queue {
         self.wake();
     }
 
+    pub(super) fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
     /// Wakes every flusher that waits.
     pub(super) fn wake(&self) {
         self.ready.notify_waiters();
@@ -151,7 +155,11 @@ mod tests {
         small.push(pending("12345678")).unwrap();
         assert_eq!(small.push(pending("1")), Err(AcceptError::Busy));
         small.take().await.unwrap();
-        assert_eq!(small.push(pending("1")), Err(AcceptError::Busy), "still being flushed");
+        assert_eq!(
+            small.push(pending("1")),
+            Err(AcceptError::Busy),
+            "still being flushed"
+        );
         small.release(8);
         small.push(pending("1")).unwrap();
     }

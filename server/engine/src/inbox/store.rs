@@ -87,7 +87,10 @@ pub(super) async fn insert_new(
     .fetch_all(conn)
     .await?;
     let index = |n: i64| usize::try_from(n - 1).unwrap_or(usize::MAX);
-    Ok(rows.into_iter().map(|row| (index(row.n), EventId(row.event_id))).collect())
+    Ok(rows
+        .into_iter()
+        .map(|row| (index(row.n), EventId(row.event_id)))
+        .collect())
 }
 
 /// The deliveries, a column each.
@@ -124,7 +127,9 @@ impl<'a> Columns<'a> {
             column.canonical_hash.push(&envelope.hash.0);
             column.raw_hash.push(&delivery.raw_hash.0);
             column.kind.push(&envelope.kind);
-            column.provider_reference.push(envelope.provider_reference.as_deref());
+            column
+                .provider_reference
+                .push(envelope.provider_reference.as_deref());
             column.job_hint.push(envelope.job_hint.map(|job| job.0));
             column.occurred_at.push(envelope.occurred_at);
             column.received_at.push(delivery.received_at);
@@ -132,7 +137,9 @@ impl<'a> Columns<'a> {
             column.body.push(&delivery.body);
             column.headers.push(&delivery.headers);
             column.sender_id.push(delivery.sender_id.as_deref());
-            column.remote_address.push(delivery.remote_address.as_deref());
+            column
+                .remote_address
+                .push(delivery.remote_address.as_deref());
             column.status.push(status(delivery.status));
         }
         column
@@ -145,8 +152,14 @@ pub(super) async fn find_known(
     conn: &mut PgConnection,
     deliveries: &[&Delivery],
 ) -> Result<Vec<(usize, Known)>, StoreError> {
-    let sources: Vec<_> = deliveries.iter().map(|delivery| delivery.source.0).collect();
-    let keys: Vec<_> = deliveries.iter().map(|delivery| delivery.envelope.event_key.as_str()).collect();
+    let sources: Vec<_> = deliveries
+        .iter()
+        .map(|delivery| delivery.source.0)
+        .collect();
+    let keys: Vec<_> = deliveries
+        .iter()
+        .map(|delivery| delivery.envelope.event_key.as_str())
+        .collect();
     let rows = sqlx::query!(
         r#"SELECT i.n AS "n!", e.event_id, e.livemode, e.canonical_hash
            FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS i (source_id, event_key, n)
@@ -161,7 +174,14 @@ pub(super) async fn find_known(
         let same = deliveries.get(index)?.envelope.hash.0[..] == row.canonical_hash;
         let event = EventId(row.event_id);
         let livemode = row.livemode;
-        Some((index, Known { event, livemode, same }))
+        Some((
+            index,
+            Known {
+                event,
+                livemode,
+                same,
+            },
+        ))
     });
     Ok(known.collect())
 }
@@ -175,12 +195,23 @@ pub(super) async fn insert_repeats(
     let told: Vec<_> = repeats.iter().map(|(delivery, _)| *delivery).collect();
     let column = Columns::of(&told);
     let event_ids: Vec<_> = repeats.iter().map(|(_, known)| known.event.0).collect();
-    let outcomes: Vec<_> = repeats.iter().map(|(_, known)| if known.same { "duplicate" } else { "conflict" }).collect();
-    let sizes: Vec<_> = told.iter().map(|delivery| size(delivery.body.len())).collect();
+    let outcomes: Vec<_> = repeats
+        .iter()
+        .map(|(_, known)| if known.same { "duplicate" } else { "conflict" })
+        .collect();
+    let sizes: Vec<_> = told
+        .iter()
+        .map(|delivery| size(delivery.body.len()))
+        .collect();
     let others: Vec<_> = repeats.iter().filter(|(_, known)| !known.same).collect();
     let other_events: Vec<_> = others.iter().map(|(_, known)| known.event.0).collect();
     let other_modes: Vec<_> = others.iter().map(|(_, known)| known.livemode).collect();
-    let other = Columns::of(&others.iter().map(|(delivery, _)| *delivery).collect::<Vec<_>>());
+    let other = Columns::of(
+        &others
+            .iter()
+            .map(|(delivery, _)| *delivery)
+            .collect::<Vec<_>>(),
+    );
     sqlx::query!(
         "WITH kept AS (
             INSERT INTO conflicts (event_id, livemode, canonical_hash, raw_hash, body, received_at)
@@ -217,13 +248,25 @@ pub(super) async fn insert_rejected(
     conn: &mut PgConnection,
     rejected: &[Rejected],
 ) -> Result<(), StoreError> {
-    let slugs: Vec<_> = rejected.iter().map(|one| one.source_slug.as_str()).collect();
-    let sources: Vec<_> = rejected.iter().map(|one| one.source.map(|source| source.0)).collect();
+    let slugs: Vec<_> = rejected
+        .iter()
+        .map(|one| one.source_slug.as_str())
+        .collect();
+    let sources: Vec<_> = rejected
+        .iter()
+        .map(|one| one.source.map(|source| source.0))
+        .collect();
     let reasons: Vec<_> = rejected.iter().map(|one| one.reason).collect();
     let statuses: Vec<_> = rejected.iter().map(|one| status(one.status)).collect();
-    let senders: Vec<_> = rejected.iter().map(|one| one.sender_id.as_deref()).collect();
+    let senders: Vec<_> = rejected
+        .iter()
+        .map(|one| one.sender_id.as_deref())
+        .collect();
     let sizes: Vec<_> = rejected.iter().map(|one| size(one.body_bytes)).collect();
-    let addresses: Vec<_> = rejected.iter().map(|one| one.remote_address.as_deref()).collect();
+    let addresses: Vec<_> = rejected
+        .iter()
+        .map(|one| one.remote_address.as_deref())
+        .collect();
     let times: Vec<_> = rejected.iter().map(|one| one.received_at).collect();
     sqlx::query!(
         "INSERT INTO deliveries (source_slug, source_id, outcome, reason, status, sender_id, body_bytes,
@@ -247,6 +290,8 @@ pub(super) async fn insert_rejected(
 }
 
 pub(super) async fn prune_rejected(conn: &mut PgConnection, keep: i32) -> Result<i64, StoreError> {
-    let gone = sqlx::query_scalar!("SELECT prune_rejected_deliveries($1)", keep).fetch_one(conn).await?;
+    let gone = sqlx::query_scalar!("SELECT prune_rejected_deliveries($1)", keep)
+        .fetch_one(conn)
+        .await?;
     Ok(gone.unwrap_or(0))
 }

@@ -175,7 +175,8 @@ impl Pace {
         let average = before - before / 16 + commit_us / 16;
         self.commit_us.store(average, Ordering::Relaxed);
         let wanted = flushers_for(average);
-        self.awake.send_if_modified(|awake| std::mem::replace(awake, wanted) != wanted);
+        self.awake
+            .send_if_modified(|awake| std::mem::replace(awake, wanted) != wanted);
         metrics::histogram!("inbox_flush_seconds").record(took.as_secs_f64());
         metrics::histogram!("inbox_flush_rows").record(u32::try_from(rows).unwrap_or(u32::MAX));
         metrics::gauge!("inbox_flushers").set(u32::try_from(wanted).unwrap_or(u32::MAX));
@@ -211,14 +212,17 @@ impl Flusher {
     async fn run(mut self) {
         let mut awake = self.pace.awake.subscribe();
         loop {
-            if self.number >= *awake.borrow_and_update() {
+            let at_work = *awake.borrow_and_update();
+            if self.number >= at_work {
                 self.connection = None;
-                if awake.changed().await.is_err() {
+                if self.queue.is_closed() || awake.changed().await.is_err() {
                     return;
                 }
                 continue;
             }
-            let Some(batch) = self.queue.take().await else { return };
+            let Some(batch) = self.queue.take().await else {
+                return;
+            };
             self.flush(batch).await;
         }
     }
@@ -232,13 +236,18 @@ impl Flusher {
         let bytes = deliveries.iter().map(|delivery| delivery.body.len()).sum();
         self.pace.learn(begun.elapsed(), batch.len());
         self.queue.release(bytes);
-        if answers.iter().any(|answer| matches!(answer, Ok(Accepted::New(_)))) {
+        if answers
+            .iter()
+            .any(|answer| matches!(answer, Ok(Accepted::New(_))))
+        {
             (self.on_new)();
         }
         for (pending, answer) in batch.into_iter().zip(answers) {
             note(&pending.delivery, answer);
-            // Whoever waited may have hung up; the delivery is stored all the same.
-            drop(pending.answer.send(answer));
+            if pending.answer.send(answer).is_err() {
+                // Whoever waited hung up; the sender will deliver again and be told "duplicate".
+                metrics::counter!("inbox_answers_unheard_total").increment(1);
+            }
         }
     }
 
@@ -270,7 +279,10 @@ impl Flusher {
 
     /// Writes, and writes again if the connection was lost: what the first attempt stored is found by
     /// the second, so the outcome is known either way.
-    async fn write_once_more(&mut self, deliveries: &[&Delivery]) -> Result<Vec<Accepted>, StoreError> {
+    async fn write_once_more(
+        &mut self,
+        deliveries: &[&Delivery],
+    ) -> Result<Vec<Accepted>, StoreError> {
         match self.write_in_time(deliveries).await {
             Err(error) if error.outcome_unknown() => {
                 tracing::warn!(%error, "the database was lost during a flush; trying once more");
@@ -280,24 +292,25 @@ impl Flusher {
         }
     }
 
-    async fn write_in_time(&mut self, deliveries: &[&Delivery]) -> Result<Vec<Accepted>, StoreError> {
-        let connection = self.connection.take();
-        let write = async {
-            let mut connection = match connection {
-                Some(connection) => connection,
-                None => self.pool.acquire().await?,
-            };
-            let result = store_batch(&mut connection, deliveries).await;
-            Ok((connection, result))
+    async fn write_in_time(
+        &mut self,
+        deliveries: &[&Delivery],
+    ) -> Result<Vec<Accepted>, StoreError> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.pool.acquire().await?,
         };
-        match tokio::time::timeout(self.limit, write).await {
-            Ok(Ok((connection, result))) => {
+        match tokio::time::timeout(self.limit, store_batch(&mut connection, deliveries)).await {
+            Ok(result) => {
                 // After an error the state of the connection is doubtful; the pool decides.
                 self.connection = result.is_ok().then_some(connection);
                 result
             }
-            Ok(Err(error)) => Err(error),
-            Err(_) => Err(StoreError::Database(sqlx::Error::PoolTimedOut)),
+            Err(_) => {
+                // A statement is still under way on it: closed, not given back.
+                drop(connection.detach());
+                Err(StoreError::Database(sqlx::Error::PoolTimedOut))
+            }
         }
     }
 }
@@ -334,7 +347,8 @@ async fn store_batch(
     connection: &mut PoolConnection<Postgres>,
     deliveries: &[&Delivery],
 ) -> Result<Vec<Accepted>, StoreError> {
-    let is_first = |index: &usize| *index == 0 || deliveries[*index].key() != deliveries[*index - 1].key();
+    let is_first =
+        |index: &usize| *index == 0 || deliveries[*index].key() != deliveries[*index - 1].key();
     let firsts: Vec<_> = (0..deliveries.len()).filter(is_first).collect();
     let candidates: Vec<_> = firsts.iter().map(|index| deliveries[*index]).collect();
     let mut accepted = vec![None; deliveries.len()];
@@ -343,19 +357,37 @@ async fn store_batch(
             accepted[*index] = Some(Accepted::New(event));
         }
     }
-    let repeated: Vec<_> = (0..deliveries.len()).filter(|index| accepted[*index].is_none()).collect();
+    let repeated: Vec<_> = (0..deliveries.len())
+        .filter(|index| accepted[*index].is_none())
+        .collect();
     if !repeated.is_empty() {
         let told: Vec<_> = repeated.iter().map(|index| deliveries[*index]).collect();
         let known = store::find_known(connection, &told).await?;
-        let repeats: Vec<_> = known.iter().map(|(told_index, known)| (told[*told_index], *known)).collect();
+        let repeats: Vec<_> = known
+            .iter()
+            .map(|(told_index, known)| (told[*told_index], *known))
+            .collect();
         store::insert_repeats(connection, &repeats).await?;
         for (told_index, known) in known {
-            let same = if known.same { Accepted::Duplicate } else { Accepted::Conflict };
+            let same = if known.same {
+                Accepted::Duplicate
+            } else {
+                Accepted::Conflict
+            };
             accepted[repeated[told_index]] = Some(same(known.event));
         }
     }
-    let missing = || StoreError::inconsistent("events", "event_key", "an event that was refused as known is not there");
-    accepted.into_iter().map(|one| one.ok_or_else(missing)).collect()
+    let missing = || {
+        StoreError::inconsistent(
+            "events",
+            "event_key",
+            "an event that was refused as known is not there",
+        )
+    };
+    accepted
+        .into_iter()
+        .map(|one| one.ok_or_else(missing))
+        .collect()
 }
 
 #[cfg(test)]
@@ -391,7 +423,9 @@ pub(super) mod tests {
 
     #[test]
     fn slow_commits_get_more_flushers() {
-        let flushers: Vec<_> = [0, 85, 300, 599, 600, 1000, 1600, 5000].map(flushers_for).into();
+        let flushers: Vec<_> = [0, 85, 300, 599, 600, 1000, 1600, 5000]
+            .map(flushers_for)
+            .into();
         assert_eq!(flushers, [2, 2, 2, 2, 3, 5, 8, 8]);
     }
 }

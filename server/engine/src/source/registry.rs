@@ -136,15 +136,20 @@ impl Sources {
             let sealed = secrets.remove(&row.id).unwrap_or_default();
             let slug = row.slug.clone();
             let opened = sealed.iter().map(|secret| {
-                self.master.open(row.id, secret.id, &secret.sealed).map_err(|source| SourcesError::Vault {
-                    slug: slug.clone(),
-                    source,
-                })
+                self.master
+                    .open(row.id, secret.id, &secret.sealed)
+                    .map_err(|source| SourcesError::Vault {
+                        slug: slug.clone(),
+                        source,
+                    })
             });
             let texts = opened.collect::<Result<Vec<_>, _>>()?;
             let active = activate(row, &texts);
             if let Some(known) = before.get(&slug) {
-                active.wants_new_keys.store(known.wants_new_keys.load(Ordering::Relaxed), Ordering::Relaxed);
+                active.wants_new_keys.store(
+                    known.wants_new_keys.load(Ordering::Relaxed),
+                    Ordering::Relaxed,
+                );
             }
             fresh.insert(slug, Arc::new(active));
         }
@@ -173,11 +178,16 @@ impl Sources {
         let now = self.engine.clock().now();
         let known = self.known();
         let due = |row: &SourceRow| {
-            let asked = |slug| known.get(slug).is_some_and(|s| s.wants_new_keys.load(Ordering::Relaxed));
+            let asked = |slug| {
+                known
+                    .get(slug)
+                    .is_some_and(|s| s.wants_new_keys.load(Ordering::Relaxed))
+            };
             row.disabled_at.is_none()
                 && row.jwks_url.is_some()
                 && row.jwks_fetched_at.is_none_or(|at| {
-                    now - at >= JWKS_GOOD_FOR || (asked(&row.slug) && now - at >= JWKS_FETCHED_AT_MOST_EVERY)
+                    now - at >= JWKS_GOOD_FOR
+                        || (asked(&row.slug) && now - at >= JWKS_FETCHED_AT_MOST_EVERY)
                 })
         };
         let mut rows = self.engine.sources().await?;
@@ -191,7 +201,10 @@ impl Sources {
     }
 
     fn known(&self) -> Arc<BySlug> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 

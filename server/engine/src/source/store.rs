@@ -80,15 +80,18 @@ impl TryFrom<Columns> for SourceRow {
             id: SourceId(row.source_id),
             slug: row.slug,
             name: row.name,
-            adapter: (row.adapter.parse())
-                .map_err(|error: domain::code::UnknownWord| StoreError::inconsistent("sources", "adapter", error))?,
+            adapter: (row.adapter.parse()).map_err(|error: domain::code::UnknownWord| {
+                StoreError::inconsistent("sources", "adapter", error)
+            })?,
             scheme: (row.scheme.parse()).map_err(|error: domain::signature::UnknownScheme| {
                 StoreError::inconsistent("sources", "scheme", error)
             })?,
             livemode: row.livemode,
             header_name: row.header_name,
-            tolerance_seconds: u32::try_from(row.tolerance_seconds).map_err(number("tolerance_seconds"))?,
-            body_limit_bytes: u32::try_from(row.body_limit_bytes).map_err(number("body_limit_bytes"))?,
+            tolerance_seconds: u32::try_from(row.tolerance_seconds)
+                .map_err(number("tolerance_seconds"))?,
+            body_limit_bytes: u32::try_from(row.body_limit_bytes)
+                .map_err(number("body_limit_bytes"))?,
             ack_status: u16::try_from(row.ack_status).map_err(number("ack_status"))?,
             jwks_url: row.jwks_url,
             jwks: row.jwks,
@@ -128,9 +131,12 @@ pub(super) async fn find_source(
 }
 
 pub(super) async fn lock_source(conn: &mut PgConnection, id: SourceId) -> Result<(), StoreError> {
-    sqlx::query!("SELECT source_id FROM sources WHERE source_id = $1 FOR NO KEY UPDATE", id.0)
-        .fetch_one(conn)
-        .await?;
+    sqlx::query!(
+        "SELECT source_id FROM sources WHERE source_id = $1 FOR NO KEY UPDATE",
+        id.0
+    )
+    .fetch_one(conn)
+    .await?;
     Ok(())
 }
 
@@ -241,9 +247,10 @@ pub(super) async fn active_secrets(
     .await?;
     rows.into_iter()
         .map(|row| {
-            let nonce = row.nonce.try_into().map_err(|_| {
-                StoreError::inconsistent("source_secrets", "nonce", "not 24 bytes")
-            })?;
+            let nonce = row
+                .nonce
+                .try_into()
+                .map_err(|_| StoreError::inconsistent("source_secrets", "nonce", "not 24 bytes"))?;
             Ok(SealedRow {
                 id: SecretId(row.secret_id),
                 source: SourceId(row.source_id),

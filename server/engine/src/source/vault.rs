@@ -210,15 +210,18 @@ mod tests {
     #[test]
     fn a_secret_opens_only_where_it_was_sealed() {
         let key = MasterKey([7; 32]);
-        let (source, secret) = (
-            SourceId(Uuid::from_u128(1)),
-            SecretId(Uuid::from_u128(2)),
-        );
+        let (source, secret) = (SourceId(Uuid::from_u128(1)), SecretId(Uuid::from_u128(2)));
         let sealed = key.seal(source, secret, "whsec_x").unwrap();
         assert_eq!(key.open(source, secret, &sealed).unwrap(), "whsec_x");
         assert!(!sealed.ciphertext.windows(7).any(|part| part == b"whsec_x"));
-        assert!(key.open(SourceId(Uuid::from_u128(3)), secret, &sealed).is_err());
-        assert!(key.open(source, SecretId(Uuid::from_u128(3)), &sealed).is_err());
+        assert!(
+            key.open(SourceId(Uuid::from_u128(3)), secret, &sealed)
+                .is_err()
+        );
+        assert!(
+            key.open(source, SecretId(Uuid::from_u128(3)), &sealed)
+                .is_err()
+        );
         assert!(MasterKey([8; 32]).open(source, secret, &sealed).is_err());
     }
 
