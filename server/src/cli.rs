@@ -2,6 +2,8 @@
 
 mod admin;
 mod signature;
+mod verify;
+mod wallet;
 
 use std::{error::Error, future::Future, process::ExitCode};
 
@@ -32,12 +34,14 @@ enum Command {
     Serve(ServeArgs),
     /// Bring the database's schema up to date.
     Migrate(DataArgs),
+    /// Check the books: balances against transfers, one capture a hold, holds accounted for.
+    Verify(DataArgs),
     /// Work on tenants.
     #[command(subcommand)]
     Tenant(admin::TenantCommand),
     /// Work on wallets.
     #[command(subcommand)]
-    Wallet(admin::WalletCommand),
+    Wallet(wallet::WalletCommand),
     /// Work on API keys.
     #[command(subcommand)]
     ApiKey(admin::ApiKeyCommand),
@@ -58,6 +62,7 @@ impl Cli {
         match self.command {
             Command::Serve(args) => block_on(args.log_format, serve(args)),
             Command::Migrate(data) => block_on(LogFormat::Pretty, migrate(data)),
+            Command::Verify(data) => block_on(LogFormat::Pretty, verify::run(data)),
             Command::Tenant(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Wallet(command) => block_on(LogFormat::Pretty, command.run()),
             Command::ApiKey(command) => block_on(LogFormat::Pretty, command.run()),

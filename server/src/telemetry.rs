@@ -1,6 +1,6 @@
 //! Logs and metrics. Both are set up once a process, however many servers it runs.
 
-use std::sync::OnceLock;
+use std::{io::IsTerminal as _, sync::OnceLock};
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
@@ -21,7 +21,12 @@ pub fn init_logs(format: LogFormat) {
     let registry = tracing_subscriber::registry().with(filter);
     let installed = match format {
         LogFormat::Pretty => registry
-            .with(fmt::layer().with_writer(std::io::stderr).with_target(false))
+            .with(
+                fmt::layer()
+                    .with_writer(std::io::stderr)
+                    .with_ansi(std::io::stderr().is_terminal())
+                    .with_target(false),
+            )
             .try_init(),
         LogFormat::Json => registry
             .with(fmt::layer().json().with_writer(std::io::stderr))

@@ -1,4 +1,4 @@
-//! Setting up from the command line: tenants, wallets, credit, keys, prices, operators. Each command is
+//! Setting up from the command line: tenants, keys, prices, operators. Each command is
 //! one transaction and leaves a line in the audit log.
 
 use std::io::{self, Read as _};
@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use domain::{
     decide::{LateCancel, Overage, Partial, Policy},
-    id::{TenantId, WalletId},
-    money::{Amount, Currency},
+    id::TenantId,
+    money::Currency,
     price::Terms,
 };
 use engine::{
@@ -16,7 +16,6 @@ use engine::{
     operator::{NewOperator, Role},
     price,
     tenant::{self, NewTenant},
-    wallet,
 };
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -54,82 +53,6 @@ pub(super) struct TenantAdd {
     /// Keep the hold of a job that failed.
     #[arg(long)]
     no_refund_on_failure: bool,
-    #[command(flatten)]
-    data: DataArgs,
-}
-
-/// Work on wallets.
-#[derive(Subcommand)]
-pub(super) enum WalletCommand {
-    /// Open a wallet; prints its id.
-    Open(WalletOpen),
-    /// Grant credit; prints the id of the lot.
-    Grant(WalletGrant),
-    /// Stop spending from a wallet.
-    Freeze(WalletFreeze),
-    /// Let spending go on.
-    Thaw(WalletThaw),
-}
-
-#[derive(Args)]
-pub(super) struct WalletOpen {
-    /// Tenant it belongs to.
-    #[arg(long)]
-    tenant: TenantId,
-    /// Its only currency.
-    #[arg(long)]
-    currency: Currency,
-    /// For real money; without it the wallet is for tests.
-    #[arg(long)]
-    live: bool,
-    /// Its name.
-    #[arg(long, default_value = "Main")]
-    name: String,
-    #[command(flatten)]
-    data: DataArgs,
-}
-
-#[derive(Args)]
-pub(super) struct WalletGrant {
-    /// The wallet.
-    wallet: WalletId,
-    /// How much, such as 100.00.
-    #[arg(value_parser = positive)]
-    amount: Decimal,
-    /// Tenant it belongs to.
-    #[arg(long)]
-    tenant: TenantId,
-    /// When what remains expires, such as 2027-01-01T00:00:00Z; never when left out.
-    #[arg(long)]
-    expires_at: Option<DateTime<Utc>>,
-    /// Where the credit comes from.
-    #[arg(long, default_value = "granted on the command line")]
-    note: String,
-    #[command(flatten)]
-    data: DataArgs,
-}
-
-#[derive(Args)]
-pub(super) struct WalletFreeze {
-    /// The wallet.
-    wallet: WalletId,
-    /// Tenant it belongs to.
-    #[arg(long)]
-    tenant: TenantId,
-    /// Why; shown to whoever tries to spend.
-    #[arg(long)]
-    reason: String,
-    #[command(flatten)]
-    data: DataArgs,
-}
-
-#[derive(Args)]
-pub(super) struct WalletThaw {
-    /// The wallet.
-    wallet: WalletId,
-    /// Tenant it belongs to.
-    #[arg(long)]
-    tenant: TenantId,
     #[command(flatten)]
     data: DataArgs,
 }
@@ -238,66 +161,6 @@ impl TenantCommand {
     }
 }
 
-impl WalletCommand {
-    pub(super) async fn run(self) -> Outcome {
-        match self {
-            Self::Open(open) => change(&open.data, "wallet.open", async |conn, engine| {
-                let of = (open.tenant, open.currency, open.live);
-                let wallet = wallet::open(conn, engine, of.0, &open.name, of.1, of.2).await?;
-                let detail =
-                    json!({ "tenant": open.tenant, "currency": open.currency, "live": open.live });
-                Ok((wallet.to_string(), detail))
-            })
-            .await,
-            Self::Grant(grant) => grant.run().await,
-            Self::Freeze(freeze) => {
-                change(&freeze.data, "wallet.freeze", async |conn, engine| {
-                    let of = (freeze.tenant, freeze.wallet);
-                    let known = wallet::freeze(conn, engine, of, &freeze.reason).await?;
-                    known_wallet(known)?;
-                    Ok((
-                        freeze.wallet.to_string(),
-                        json!({ "reason": freeze.reason }),
-                    ))
-                })
-                .await
-            }
-            Self::Thaw(thaw) => {
-                change(&thaw.data, "wallet.thaw", async |conn, _| {
-                    known_wallet(wallet::thaw(conn, (thaw.tenant, thaw.wallet)).await?)?;
-                    Ok((thaw.wallet.to_string(), json!({})))
-                })
-                .await
-            }
-        }
-    }
-}
-
-impl WalletGrant {
-    async fn run(self) -> Outcome {
-        change(&self.data, "wallet.grant", async |conn, engine| {
-            let now = engine.clock().now();
-            let mut found = None;
-            for livemode in [true, false] {
-                let wallet = wallet::views::find(conn, self.tenant, livemode, self.wallet, now).await?;
-                found = found.or(wallet);
-            }
-            let wallet = found.ok_or("that tenant has no such wallet")?;
-            let grant = wallet::Grant {
-                tenant: self.tenant,
-                wallet: self.wallet,
-                amount: Amount::exact(self.amount, wallet.available.currency())?,
-                expires_at: self.expires_at,
-                note: self.note.clone(),
-            };
-            let lot = wallet::grant(conn, engine, &grant).await?;
-            let detail = json!({ "wallet": self.wallet, "amount": grant.amount.to_string(), "note": self.note });
-            Ok((lot.to_string(), detail))
-        })
-        .await
-    }
-}
-
 impl ApiKeyCommand {
     pub(super) async fn run(self) -> Outcome {
         match self {
@@ -379,7 +242,7 @@ impl OperatorCommand {
 type Changed = Result<(String, Value), Box<dyn std::error::Error + Send + Sync>>;
 
 /// Runs a change with its audit line in one transaction, and prints its object.
-async fn change(
+pub(super) async fn change(
     data: &DataArgs,
     action: &str,
     change: impl AsyncFnOnce(&mut PgConnection, &Engine) -> Changed,
@@ -415,11 +278,8 @@ async fn change_quietly(
     Ok(object)
 }
 
-fn known_wallet(known: bool) -> Result<(), &'static str> {
-    known.then_some(()).ok_or("that tenant has no such wallet")
-}
-
-fn positive(text: &str) -> Result<Decimal, String> {
+/// An amount above zero.
+pub(super) fn positive(text: &str) -> Result<Decimal, String> {
     let amount = Decimal::from_str_exact(text)
         .map_err(|_| "expected an amount such as 100.00".to_owned())?;
     if amount > Decimal::ZERO {

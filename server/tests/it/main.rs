@@ -1,3 +1,9 @@
 //! The product from outside: its program and its HTTP interfaces.
 
+mod bad_input;
+mod console;
+mod house;
+mod job_life;
+mod jobs;
 mod signature_check;
+mod tidy;
