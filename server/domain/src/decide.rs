@@ -8,12 +8,12 @@
 mod charge;
 #[cfg(test)]
 mod laws;
+mod policy;
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use crate::{
-    code::code,
     event::{IgnoreReason, RejectReason, WaitReason},
     fact::{Fact, Verdict},
     job::{Billed, Job, State},
@@ -23,49 +23,7 @@ use crate::{
 };
 
 use charge::Share;
-
-code!(
-    /// What happens to usage above the hold.
-    Overage {
-        /// Never charge more than was reserved.
-        Cap = "cap",
-        /// Charge it from available funds; what they do not cover is booked as owed.
-        Charge = "charge",
-        /// Book it as owed.
-        Receivable = "receivable",
-    }
-);
-
-code!(
-    /// What success means after an accepted cancel request.
-    LateCancel {
-        /// The work was done: charge it.
-        Capture = "capture",
-        /// The customer had cancelled: release the hold.
-        Release = "release",
-    }
-);
-
-code!(
-    /// What partial completion means.
-    Partial {
-        /// Charge the delivered units, release the rest.
-        Bill = "bill",
-        /// Treat it as a failure.
-        Release = "release",
-    }
-);
-
-/// A tenant's billing policy, as far as decisions need it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Policy {
-    /// Usage above the hold.
-    pub overage: Overage,
-    /// Success after a cancel request.
-    pub late_cancel: LateCancel,
-    /// Partial completion.
-    pub partial: Partial,
-}
+pub use policy::{LateCancel, Overage, Partial, Policy};
 
 /// What is to be written when a fact changes a job.
 #[derive(Clone, PartialEq, Eq, Debug)]

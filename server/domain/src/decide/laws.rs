@@ -52,9 +52,8 @@ impl Books {
             version: 1,
             terms,
         };
-        let estimate =
-            Usage::<crate::usage::Estimated>::parse([("images", quote.to_string().as_str())])
-                .unwrap();
+        let estimate: Usage<crate::usage::Estimated> =
+            Usage::parse([("images", quote.to_string().as_str())]).unwrap();
         let snapshot = price.rate(&estimate, UnknownMeters::Refuse).unwrap();
         let mut job = Job {
             state: State::Pending,
