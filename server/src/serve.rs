@@ -176,7 +176,10 @@ impl Parts<'_> {
             });
         }
         if args.has(Role::Worker) || args.has(Role::Scheduler) {
-            let mut settings = worker::Settings::default();
+            let mut settings = worker::Settings {
+                checkpoint: worker::checkpoint_from_environment(),
+                ..worker::Settings::default()
+            };
             if !args.has(Role::Worker) {
                 settings.settlers = 0;
             }

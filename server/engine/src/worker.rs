@@ -128,21 +128,10 @@ async fn pause(stop: &CancellationToken, duration: Duration) -> bool {
 }
 
 /// The checkpoint that drills ask for in `QUITTANCE_CRASH_AT` (`before_commit` or `after_commit`): the
-/// worker says so on standard error and stands still there until the process is killed. Debug builds
-/// only.
-#[cfg(debug_assertions)]
+/// worker says so in the log and stands still there until the process is killed. Debug builds only.
 pub fn checkpoint_from_environment() -> Option<Arc<dyn Checkpoint>> {
-    struct StandStill(Point);
-    impl Checkpoint for StandStill {
-        fn reached(&self, point: Point) -> BoxFuture<'_, ()> {
-            let here = point == self.0;
-            Box::pin(async move {
-                if here {
-                    tracing::warn!(?point, "standing still until killed");
-                    std::future::pending::<()>().await;
-                }
-            })
-        }
+    if !cfg!(debug_assertions) {
+        return None;
     }
     let point = match std::env::var("QUITTANCE_CRASH_AT").ok()?.as_str() {
         "before_commit" => Point::BeforeCommit,
@@ -150,4 +139,19 @@ pub fn checkpoint_from_environment() -> Option<Arc<dyn Checkpoint>> {
         _ => return None,
     };
     Some(Arc::new(StandStill(point)))
+}
+
+/// Stops at one point for good.
+struct StandStill(Point);
+
+impl Checkpoint for StandStill {
+    fn reached(&self, point: Point) -> BoxFuture<'_, ()> {
+        let here = point == self.0;
+        Box::pin(async move {
+            if here {
+                tracing::warn!(?point, "standing still until killed");
+                std::future::pending::<()>().await;
+            }
+        })
+    }
 }

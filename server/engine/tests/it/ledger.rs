@@ -122,3 +122,19 @@ async fn posting_without_the_lock_is_refused(pool: PgPool) {
     .await;
     assert!(matches!(refused, Err(PostError::NotLocked(wallet)) if wallet == bench.wallet));
 }
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn balances_that_moved_since_they_were_locked_are_not_overwritten(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    let lot = bench.grant("3", None).await;
+    let mut tx = bench.begin().await;
+    let stale = ledger::lock(&mut tx, &[(bench.tenant, bench.wallet)], &[])
+        .await
+        .unwrap();
+    tx.rollback().await.unwrap();
+    bench.grant("5", None).await;
+    let mut tx = bench.begin().await;
+    let posting = expiry(&bench, lot, "1");
+    let refused = ledger::post(&mut tx, &bench.engine, stale, &[posting], bench.now()).await;
+    assert!(matches!(refused, Err(PostError::Raced)), "{refused:?}");
+}
