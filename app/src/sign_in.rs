@@ -30,7 +30,7 @@ pub fn SignInPage() -> AnyView {
                 <h1>"Sign in"</h1>
                 <p class="muted">"Operators of this "{mode.to_lowercase()}" console."</p>
             </div>
-            <Form action="/sign-in" errors=errors.into_iter().collect()>
+            <Form action="/sign-in" refusal="Not signed in" errors=errors.into_iter().collect()>
                 <input type="hidden" name="back" value=back/>
                 <Field
                     name="email"

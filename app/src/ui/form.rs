@@ -23,12 +23,15 @@ pub fn Form(
     /// What went wrong last time.
     #[prop(optional)]
     errors: Vec<FieldError>,
+    /// What that means: the heading over the errors.
+    #[prop(default = "Nothing was changed".into(), into)]
+    refusal: String,
     /// The fields and buttons.
     children: Children,
 ) -> AnyView {
     view! {
         <form class="form" method="post" action=action novalidate>
-            <ErrorSummary errors/>
+            <ErrorSummary errors title=refusal/>
             {children()}
         </form>
     }
@@ -40,6 +43,9 @@ pub fn Form(
 pub fn ErrorSummary(
     /// The errors; none draws nothing.
     errors: Vec<FieldError>,
+    /// What they mean together.
+    #[prop(default = "Nothing was changed".into(), into)]
+    title: String,
 ) -> AnyView {
     (!errors.is_empty())
         .then(|| {
@@ -49,7 +55,7 @@ pub fn ErrorSummary(
             });
             view! {
                 <section class="error-summary" role="alert" tabindex="-1" autofocus>
-                    <h2><Icon glyph=Glyph::StateStop/>"Nothing was changed"</h2>
+                    <h2><Icon glyph=Glyph::StateStop/>{title}</h2>
                     <ul>{items.collect_view()}</ul>
                 </section>
             }
