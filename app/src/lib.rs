@@ -7,7 +7,29 @@
 #![recursion_limit = "256"]
 
 // One `cfg` a module keeps everything but the islands out of the browser.
+#[cfg(feature = "ssr")]
+mod context;
+#[cfg(feature = "ssr")]
+mod deliveries;
+#[cfg(feature = "ssr")]
+mod diff;
+#[cfg(feature = "ssr")]
+mod events;
+#[cfg(feature = "ssr")]
+mod glossary;
 pub mod islands;
+#[cfg(feature = "ssr")]
+mod job;
+#[cfg(feature = "ssr")]
+mod jobs;
+#[cfg(feature = "ssr")]
+mod list;
+#[cfg(feature = "ssr")]
+mod mask;
+#[cfg(feature = "ssr")]
+mod overview;
+#[cfg(feature = "ssr")]
+mod prices;
 #[cfg(feature = "ssr")]
 mod routes;
 #[cfg(feature = "ssr")]
@@ -16,7 +38,15 @@ pub mod shell;
 pub mod ui;
 
 #[cfg(feature = "ssr")]
+mod settlements;
+#[cfg(feature = "ssr")]
 pub mod sign_in;
+#[cfg(feature = "ssr")]
+mod sources;
+#[cfg(feature = "ssr")]
+mod wallets;
+#[cfg(feature = "ssr")]
+mod words;
 
 #[cfg(feature = "ssr")]
 pub use routes::App;

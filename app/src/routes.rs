@@ -6,8 +6,18 @@ use leptos_meta::provide_meta_context;
 use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
+use crate::deliveries::DeliveriesPage;
+use crate::events::{EventPage, EventsPage};
+use crate::glossary::GlossaryPage;
+use crate::job::JobPage;
+use crate::jobs::JobsPage;
+use crate::overview::OverviewPage;
+use crate::prices::PricesPage;
+use crate::settlements::{SettlementPage, SettlementsPage};
 use crate::shell::NotFoundPage;
 use crate::sign_in::SignInPage;
+use crate::sources::SourcesPage;
+use crate::wallets::{WalletPage, WalletsPage};
 
 /// The pages of the console, by path.
 #[component]
@@ -16,6 +26,19 @@ pub fn App() -> impl IntoView {
     view! {
         <Router>
             <FlatRoutes fallback=NotFoundPage>
+                <Route path=path!("/") view=OverviewPage ssr=SsrMode::Async/>
+                <Route path=path!("/jobs") view=JobsPage ssr=SsrMode::Async/>
+                <Route path=path!("/jobs/:id") view=JobPage ssr=SsrMode::Async/>
+                <Route path=path!("/events") view=EventsPage ssr=SsrMode::Async/>
+                <Route path=path!("/events/:id") view=EventPage ssr=SsrMode::Async/>
+                <Route path=path!("/deliveries") view=DeliveriesPage ssr=SsrMode::Async/>
+                <Route path=path!("/settlements") view=SettlementsPage ssr=SsrMode::Async/>
+                <Route path=path!("/settlements/:id") view=SettlementPage ssr=SsrMode::Async/>
+                <Route path=path!("/wallets") view=WalletsPage ssr=SsrMode::Async/>
+                <Route path=path!("/wallets/:id") view=WalletPage ssr=SsrMode::Async/>
+                <Route path=path!("/sources") view=SourcesPage ssr=SsrMode::Async/>
+                <Route path=path!("/prices") view=PricesPage ssr=SsrMode::Async/>
+                <Route path=path!("/glossary") view=GlossaryPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async/>
             </FlatRoutes>
         </Router>

@@ -1,6 +1,25 @@
-//! Pages by key: where one starts, and whether there is more on either side.
+//! Pages: one consistent look at the books, and lists by key: where a page starts, and whether there is
+//! more on either side.
 
-use sqlx::{Postgres, QueryBuilder};
+use sqlx::{Executor, Postgres, QueryBuilder, Transaction};
+
+use crate::{Engine, error::StoreError};
+
+impl Engine {
+    /// One consistent, read-only look at the books, so that the figures of a page belong together.
+    /// A statement that takes longer than five seconds is given up: a page must not hold the books up.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn snapshot(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let mut snapshot = self.pool().begin_with(begin).await?;
+        snapshot
+            .execute("SET LOCAL statement_timeout = '5s'")
+            .await?;
+        Ok(snapshot)
+    }
+}
 
 /// Rows of a page.
 pub const ROWS: usize = 50;
@@ -18,6 +37,15 @@ pub enum Cursor<K> {
 }
 
 impl<K: Copy> Cursor<K> {
+    /// The same place under another type of key.
+    pub fn map<L>(self, key: impl FnOnce(K) -> L) -> Cursor<L> {
+        match self {
+            Self::Newest => Cursor::Newest,
+            Self::Older(at) => Cursor::Older(key(at)),
+            Self::Newer(at) => Cursor::Newer(key(at)),
+        }
+    }
+
     /// Whether rows are read upwards, and the key they are read from; `top` is above every key.
     pub(crate) fn start(self, top: K) -> (bool, K) {
         match self {

@@ -1,0 +1,71 @@
+//! What a page reads the books through, and what it shows when that fails.
+
+use std::future::Future;
+
+use engine::{Engine, error::StoreError};
+use leptos::prelude::*;
+
+use crate::shell::{ErrorKind, ErrorPage, FrameData};
+
+/// Why a page cannot be shown.
+#[derive(Debug)]
+pub(crate) enum PageError {
+    /// There is no such object.
+    NotFound,
+    /// The books could not be read.
+    Store(StoreError),
+    /// The page was asked for without an engine, as while routes are listed.
+    NoEngine,
+}
+
+impl From<StoreError> for PageError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl PageError {
+    /// The page that says so. Storage failures are logged here, where they are handled.
+    fn page(self) -> AnyView {
+        let kind = match self {
+            Self::NotFound => ErrorKind::NotFound,
+            Self::NoEngine => ErrorKind::Unavailable,
+            Self::Store(error) => {
+                let frame = FrameData::current();
+                let request_id = frame.request_id.unwrap_or_default();
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    path = frame.location,
+                    request_id,
+                    "a page could not be read"
+                );
+                if error.outcome_unknown() {
+                    ErrorKind::Unavailable
+                } else {
+                    ErrorKind::Internal
+                }
+            }
+        };
+        view! { <ErrorPage kind/> }.into_any()
+    }
+}
+
+/// A page: one awaited load, then the whole of it, or the page that says why not.
+pub(crate) fn page<L>(load: impl FnOnce(Engine) -> L) -> AnyView
+where
+    L: Future<Output = Result<AnyView, PageError>> + Send + 'static,
+{
+    let Some(engine) = use_context::<Engine>() else {
+        return PageError::NoEngine.page();
+    };
+    let load = load(engine);
+    Suspend::new(async move { load.await.unwrap_or_else(PageError::page) }).into_any()
+}
+
+/// Whether the signed-in operator may see payloads.
+pub(crate) fn may_read_payloads() -> bool {
+    let role = FrameData::current()
+        .operator
+        .map(|operator| operator.role.to_lowercase());
+    matches!(role.as_deref(), Some("support" | "finance" | "admin"))
+}

@@ -1,0 +1,208 @@
+//! The page: head, sentence, proof, comparison, pricing, raw evidence.
+
+use domain::event::EventState;
+use domain::id::JobId;
+use domain::job::State;
+use domain::settlement::Phase;
+use engine::settlement::views::{self, JobProof};
+use leptos::prelude::*;
+use leptos_router::hooks::use_params_map;
+
+use super::compare::Compare;
+use super::sentence::sentence;
+use super::side::Side;
+use super::snapshot::{Rating, priced};
+use super::timeline::Timeline;
+use crate::context::{PageError, page};
+use crate::shell::{Crumb, Frame, FrameData};
+use crate::ui::{Amount, Fact, JsonView, NextStep, ObjectHead, Section, Sentence, Time};
+use crate::words::{count, job_tone, money, settlement_words, span, titled};
+
+/// `/jobs/{id}`
+#[component]
+pub fn JobPage() -> AnyView {
+    let id = use_params_map()
+        .read_untracked()
+        .get("id")
+        .and_then(|id| id.parse::<JobId>().ok());
+    page(|engine| async move {
+        let id = id.ok_or(PageError::NotFound)?;
+        let mut books = engine.snapshot().await?;
+        let proof = views::job_proof(&mut books, id)
+            .await?
+            .ok_or(PageError::NotFound)?;
+        Ok(view! { <Job proof/> }.into_any())
+    })
+}
+
+#[component]
+fn Job(proof: JobProof) -> AnyView {
+    let zone = FrameData::current().zone.label;
+    let id = proof.job.job.to_string();
+    let tail = id
+        .get(id.len().saturating_sub(4)..)
+        .unwrap_or_default()
+        .to_owned();
+    let crumbs = vec![
+        Crumb::link("Jobs", "/jobs"),
+        Crumb::here(format!("job …{tail}")),
+    ];
+    let title = format!("Job {tail} of {}", proof.job.tenant_name);
+    let told = sentence(&proof);
+    let pricing = proof
+        .settlements
+        .iter()
+        .rev()
+        .find_map(|settlement| priced(&settlement.snapshot));
+    let pricing = pricing.map(|rating| {
+        let note = view! { "price version "{rating.version}", frozen at submission" };
+        view! {
+            <Section title="Pricing" id="pricing" note=note.into_any()>
+                <Rating id="rating" rating/>
+            </Section>
+        }
+    });
+    let head = view! { <Head proof=proof.clone()/> };
+    let timeline = view! { <Timeline proof=proof.clone()/> };
+    let compare = view! { <Compare proof=proof.clone()/> };
+    let raw = view! { <Raw proof=proof.clone()/> };
+    view! {
+        <Frame title crumbs>
+            {head}
+            <div class="split">
+                <div class="stack">
+                    <Sentence>{told}</Sentence>
+                    <Section title="Proof" id="proof" note=view! { "times in "{zone} }.into_any()>
+                        {timeline}
+                    </Section>
+                    <Section title="Estimate and settlement" id="difference">{compare}</Section>
+                    {pricing}
+                    {raw}
+                </div>
+                <Side proof/>
+            </div>
+        </Frame>
+    }
+    .into_any()
+}
+
+#[component]
+fn Head(proof: JobProof) -> AnyView {
+    let job = &proof.job;
+    let (word, sum) = match job.state {
+        _ if job.captured.is_positive() => ("Captured ", job.captured),
+        State::Pending | State::Running => ("Held ", job.held),
+        State::Blocked => ("Refused at ", job.quote),
+        State::Delivering | State::Completed | State::Failed | State::Cancelled => {
+            ("Captured ", job.captured)
+        }
+    };
+    let headline = view! { {word}<Amount value=money(sum)/> }.into_any();
+    let test = (!job.livemode).then_some(" · test money");
+    let aside = view! {
+        "held "<Amount value=money(job.held)/>" · "{job.tenant_name.clone()}" / "{job.model.clone()}{test}
+    };
+    let aside = aside.into_any();
+    let (tone, state, at) = (
+        job_tone(job.state),
+        titled(job.state.as_str()),
+        job.state_at,
+    );
+    let settlement = settlement_words(job.settlement_state);
+    let next = next(&proof);
+    let settled =
+        settled_after(&proof).map(|after| view! { <Fact>"settled "{after}" later"</Fact> });
+    let reason = job
+        .state_reason
+        .clone()
+        .map(|reason| view! { <Fact>{reason}</Fact> });
+    view! {
+        <ObjectHead
+            headline
+            aside
+            tone
+            state
+        >
+            <Fact><Time at/></Fact>
+            {reason}
+            <Fact>{settlement}</Fact>
+            {settled}
+            <NextStep>{next}</NextStep>
+        </ObjectHead>
+    }
+    .into_any()
+}
+
+/// How long after the deciding event was accepted its settlement was written.
+fn settled_after(proof: &JobProof) -> Option<String> {
+    let decisive = proof
+        .settlements
+        .iter()
+        .find(|settlement| matches!(settlement.line.key.phase, Phase::Capture | Phase::Release))?;
+    let event = proof
+        .events
+        .iter()
+        .find(|event| Some(event.event) == decisive.line.event)?;
+    Some(span(decisive.line.settled_at - event.received_at))
+}
+
+/// What happens next by itself, or who must act.
+fn next(proof: &JobProof) -> String {
+    let job = &proof.job;
+    let conflicts: i64 = proof.events.iter().map(|event| event.conflicts).sum();
+    let rejected = proof
+        .events
+        .iter()
+        .filter(|event| event.state == EventState::Rejected)
+        .count();
+    let waits = proof
+        .events
+        .iter()
+        .any(|event| event.state == EventState::Waiting);
+    if conflicts > 0 {
+        return "A person decides: an event came again with other content".into();
+    }
+    if rejected > 0 {
+        let events = count(i64::try_from(rejected).unwrap_or(0), "event", "events");
+        return format!("A person looks: {events} about it could not be used");
+    }
+    if waits {
+        return "A late success waits for funds and is tried again by itself".into();
+    }
+    match job.state {
+        State::Pending if job.provider_reference.is_none() => {
+            "The product hands it to a provider, then the verdict settles it".into()
+        }
+        State::Pending | State::Running => "The provider's verdict settles it".into(),
+        State::Delivering => "The product stores its output, then it completes".into(),
+        State::Blocked => "Nothing is due; the product may submit a smaller job".into(),
+        State::Completed | State::Failed | State::Cancelled if job.receivable.is_positive() => {
+            format!("The tenant owes {}", money(job.receivable))
+        }
+        State::Completed | State::Failed | State::Cancelled => "Nothing is due".into(),
+    }
+}
+
+#[component]
+fn Raw(proof: JobProof) -> AnyView {
+    let snapshots = proof.settlements.iter().map(|settlement| {
+        let key = settlement.line.key;
+        view! {
+            <JsonView
+                title=format!("Snapshot of {}/{}", key.phase, key.version)
+                raw=settlement.snapshot.to_string()
+            />
+        }
+    });
+    let snapshots = snapshots.collect_view();
+    let estimate = proof.job.estimate.to_string();
+    view! {
+        <Section title="Raw" id="raw">
+            <div class="stack" data-gap="small">
+                <JsonView title="Estimated usage" raw=estimate/>
+                {snapshots}
+            </div>
+        </Section>
+    }
+    .into_any()
+}

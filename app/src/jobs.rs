@@ -1,0 +1,5 @@
+//! The list of jobs.
+
+mod page;
+
+pub use page::JobsPage;

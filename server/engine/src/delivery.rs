@@ -1,0 +1,3 @@
+//! Deliveries as staff see them. What records them is the inbox.
+
+pub mod views;
