@@ -41,6 +41,8 @@ impl Toolchain {
 const DEBIAN_LIBS: &str = "/usr/lib/rustlib/wasm32-unknown-unknown/lib";
 /// Says which compiler the libraries there were made by.
 const MADE_BY: &str = "made-by";
+/// Link-time optimisation of the front end needs it in the libraries too.
+const BITCODE: &str = "-Cembed-bitcode=yes";
 
 /// The toolchain that has the target, after adding it where none has.
 pub(crate) fn target() -> Result<Toolchain> {
@@ -97,7 +99,8 @@ fn is_in(libs: &Path) -> bool {
 }
 
 fn debian_version() -> Result<String> {
-    read(Command::new("/usr/bin/rustc").arg("-vV"))
+    let version = read(Command::new("/usr/bin/rustc").arg("-vV"))?;
+    Ok(format!("{version}\n{BITCODE}\n"))
 }
 
 fn is_linked() -> bool {
@@ -128,6 +131,10 @@ fn from_debian() -> Result<()> {
 /// Compiles an empty crate with its own standard library, and keeps the library.
 fn compile_libraries() -> Result<()> {
     let dir = std::path::absolute("target/wasm-library").context("resolving target")?;
+    if dir.exists() {
+        // Two builds' libraries side by side could not be told apart.
+        fs::remove_dir_all(&dir).context("clearing target/wasm-library")?;
+    }
     fs::create_dir_all(dir.join("src")).context("creating target/wasm-library")?;
     let manifest = "[package]\nname = \"empty\"\nedition = \"2021\"\n\n\
                     [lib]\ncrate-type = [\"rlib\"]\n\n[workspace]\n";
@@ -145,11 +152,11 @@ fn compile_libraries() -> Result<()> {
         .args(["--target-dir", "target"])
         .current_dir(&dir)
         .env("RUSTC", "/usr/bin/rustc")
-        .env("RUSTC_BOOTSTRAP", "1");
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", BITCODE);
     for name in [
         "RUSTUP_TOOLCHAIN",
         "CARGO",
-        "RUSTFLAGS",
         "RUSTC_WRAPPER",
         "CARGO_TARGET_DIR",
     ] {
