@@ -28,7 +28,7 @@ use domain::{
 };
 
 pub use rejected::Rejected;
-pub use writer::{InboxWriter, WriterSettings, WriterTasks};
+pub use writer::{Flushed, InboxWriter, WriterSettings, WriterTasks};
 
 /// How many rejected deliveries are kept for people to look at.
 pub const REJECTED_KEPT: i32 = 10_000;

@@ -15,10 +15,12 @@ use domain::{
     id::{SecretId, SourceId},
     signature::{KeyError, Keys, Scheme, SecretKey},
 };
+use serde_json::json;
+use sqlx::{PgConnection, Postgres, Transaction};
 
-use crate::{Engine, error::StoreError};
+use crate::{Engine, audit, error::StoreError};
 
-pub use registry::{ActiveSource, Sources, SourcesError};
+pub use registry::{ActiveSource, SourceKeeper, Sources, SourcesError};
 pub use vault::{MasterKey, MasterKeyError, VaultError};
 
 /// Largest body accepted when nothing else is configured.
@@ -197,11 +199,18 @@ impl Engine {
     ///
     /// # Errors
     /// [`SourceError`].
-    pub async fn add_source(&self, new: &NewSource) -> Result<SourceId, SourceError> {
+    pub async fn add_source(&self, new: &NewSource, actor: &str) -> Result<SourceId, SourceError> {
         new.check()?;
         let id = SourceId(self.mint());
-        let mut connection = self.connection().await?;
-        store::insert_source(&mut connection, id, new, self.clock().now()).await?;
+        let mut tx = self.begin().await?;
+        store::insert_source(&mut tx, id, new, self.clock().now()).await?;
+        let detail = json!({
+            "adapter": new.adapter, "scheme": new.scheme, "livemode": new.livemode,
+            "body_limit_bytes": new.body_limit_bytes, "ack_status": new.ack_status,
+        });
+        self.note(&mut tx, actor, "source.add", &new.slug, detail)
+            .await?;
+        tx.commit().await.map_err(StoreError::from)?;
         Ok(id)
     }
 
@@ -240,6 +249,7 @@ impl Engine {
         master: &MasterKey,
         slug: &str,
         text: &str,
+        actor: &str,
     ) -> Result<SecretId, SourceError> {
         let source = self.source(slug).await?;
         let text = full_text(&source, text);
@@ -247,7 +257,7 @@ impl Engine {
         let secret = SecretId(self.mint());
         let sealed = master.seal(source.id, secret, &text)?;
         let now = self.clock().now();
-        let mut tx = self.pool().begin().await.map_err(StoreError::from)?;
+        let mut tx = self.begin().await?;
         // The row lock makes two additions take turns, so the limit on active keys holds.
         store::lock_source(&mut tx, source.id).await?;
         let active = store::active_secrets(&mut tx, now).await?;
@@ -258,6 +268,9 @@ impl Engine {
         }
         Keys::parse(source.scheme, texts.iter().map(String::as_str))?;
         store::insert_secret(&mut tx, source.id, secret, &sealed, now).await?;
+        let detail = json!({ "secret": secret });
+        self.note(&mut tx, actor, "source.secret_add", slug, detail)
+            .await?;
         tx.commit().await.map_err(StoreError::from)?;
         Ok(secret)
     }
@@ -271,27 +284,59 @@ impl Engine {
         slug: &str,
         secret: SecretId,
         at: DateTime<Utc>,
+        actor: &str,
     ) -> Result<(), SourceError> {
         let source = self.source(slug).await?;
         let now = self.clock().now();
-        let mut connection = self.connection().await?;
-        if store::expire_secret(&mut connection, source.id, secret, at.max(now), now).await? {
-            Ok(())
-        } else {
+        let at = at.max(now);
+        let mut tx = self.begin().await?;
+        if !store::expire_secret(&mut tx, source.id, secret, at, now).await? {
             let slug = slug.to_owned();
-            Err(SourceError::UnknownSecret { slug, secret })
+            return Err(SourceError::UnknownSecret { slug, secret });
         }
+        let detail = json!({ "secret": secret, "expires_at": at });
+        self.note(&mut tx, actor, "source.secret_expire", slug, detail)
+            .await?;
+        tx.commit().await.map_err(StoreError::from)?;
+        Ok(())
     }
 
     /// Refuses a source's deliveries from now on. What it sent stays.
     ///
     /// # Errors
     /// [`SourceError`].
-    pub async fn disable_source(&self, slug: &str) -> Result<(), SourceError> {
+    pub async fn disable_source(&self, slug: &str, actor: &str) -> Result<(), SourceError> {
         let source = self.source(slug).await?;
-        let now = self.clock().now();
-        store::disable_source(&mut *self.connection().await?, source.id, now).await?;
+        let mut tx = self.begin().await?;
+        store::disable_source(&mut tx, source.id, self.clock().now()).await?;
+        self.note(&mut tx, actor, "source.disable", slug, json!({}))
+            .await?;
+        tx.commit().await.map_err(StoreError::from)?;
         Ok(())
+    }
+
+    async fn begin(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
+        Ok(self.pool().begin().await?)
+    }
+
+    async fn note(
+        &self,
+        conn: &mut PgConnection,
+        actor: &str,
+        action: &str,
+        slug: &str,
+        detail: serde_json::Value,
+    ) -> Result<(), StoreError> {
+        let record = audit::Record {
+            operator: None,
+            actor,
+            request_id: None,
+            action,
+            object: slug,
+            detail,
+            reason: None,
+        };
+        audit::record(conn, self, &record).await
     }
 
     /// Keeps a key set that was fetched. One without a usable key is refused and the old one stays.

@@ -113,17 +113,25 @@ impl WriterTasks {
     }
 }
 
-/// Called after a flush that stored new events.
-type OnNew = Arc<dyn Fn() + Send + Sync>;
+/// What one commit stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flushed {
+    /// New events.
+    pub events: usize,
+    /// Deliveries, those of new events included.
+    pub deliveries: usize,
+}
+
+type OnFlush = Arc<dyn Fn(Flushed) + Send + Sync>;
 
 impl InboxWriter {
     /// Starts the flushers over a pool whose connections act as the application's role. Each flusher at
     /// work keeps one of them, so the pool should have room for eight beside its other users.
-    /// `on_new` is called after each commit that stored new events.
+    /// `on_flush` is called after each flush that stored something.
     pub fn start(
         pool: PgPool,
         settings: WriterSettings,
-        on_new: impl Fn() + Send + Sync + 'static,
+        on_flush: impl Fn(Flushed) + Send + Sync + 'static,
     ) -> (Self, WriterTasks) {
         let queue = Arc::new(Queue::new(Bounds {
             deliveries: settings.queue,
@@ -137,7 +145,7 @@ impl InboxWriter {
             commit_us: AtomicU64::new(0),
             awake: awake.clone(),
         });
-        let on_new: OnNew = Arc::new(on_new);
+        let on_flush: OnFlush = Arc::new(on_flush);
         let mut tasks = JoinSet::new();
         for number in 0..MAX_FLUSHERS {
             let flusher = Flusher {
@@ -147,7 +155,7 @@ impl InboxWriter {
                 queue: queue.clone(),
                 limit: settings.flush_limit,
                 pace: pace.clone(),
-                on_new: on_new.clone(),
+                on_flush: on_flush.clone(),
             };
             tasks.spawn(flusher.run());
         }
@@ -197,7 +205,7 @@ struct Flusher {
     queue: Arc<Queue>,
     limit: Duration,
     pace: Arc<Pace>,
-    on_new: OnNew,
+    on_flush: OnFlush,
 }
 
 impl fmt::Debug for Flusher {
@@ -236,11 +244,16 @@ impl Flusher {
         let bytes = deliveries.iter().map(|delivery| delivery.body.len()).sum();
         self.pace.learn(begun.elapsed(), batch.len());
         self.queue.release(bytes);
-        if answers
-            .iter()
-            .any(|answer| matches!(answer, Ok(Accepted::New(_))))
-        {
-            (self.on_new)();
+        let stored = answers.iter().flatten();
+        let flushed = Flushed {
+            events: stored
+                .clone()
+                .filter(|one| matches!(one, Accepted::New(_)))
+                .count(),
+            deliveries: stored.count(),
+        };
+        if flushed.deliveries > 0 {
+            (self.on_flush)(flushed);
         }
         for (pending, answer) in batch.into_iter().zip(answers) {
             note(&pending.delivery, answer);

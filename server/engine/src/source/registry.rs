@@ -84,37 +84,50 @@ pub enum SourcesError {
 
 type BySlug = HashMap<String, Arc<ActiveSource>>;
 
-/// The registry. Clones share it.
-#[derive(Clone, Debug)]
-pub struct Sources {
-    engine: Engine,
-    master: MasterKey,
-    known: Arc<RwLock<Arc<BySlug>>>,
-}
+/// The sources the receiver knows, and nothing else: no way from here to the database. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Sources(Arc<RwLock<Arc<BySlug>>>);
 
 impl Sources {
-    /// Loads every source.
-    ///
-    /// # Errors
-    /// [`SourcesError`]; a wrong master key is noticed here, before the first request.
-    pub async fn load(engine: Engine, master: MasterKey) -> Result<Self, SourcesError> {
-        let sources = Self {
-            engine,
-            master,
-            known: Arc::default(),
-        };
-        sources.refresh().await?;
-        Ok(sources)
-    }
-
     /// The source of this name.
     pub fn find(&self, slug: &str) -> Option<Arc<ActiveSource>> {
         self.known().get(slug).cloned()
     }
 
-    /// The key secrets are sealed with.
-    pub fn master(&self) -> &MasterKey {
-        &self.master
+    fn known(&self) -> Arc<BySlug> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// Keeps the registry true to the database.
+#[derive(Clone, Debug)]
+pub struct SourceKeeper {
+    engine: Engine,
+    master: MasterKey,
+    sources: Sources,
+}
+
+impl SourceKeeper {
+    /// Loads every source.
+    ///
+    /// # Errors
+    /// [`SourcesError`]; a wrong master key is noticed here, before the first request.
+    pub async fn load(engine: Engine, master: MasterKey) -> Result<Self, SourcesError> {
+        let keeper = Self {
+            engine,
+            master,
+            sources: Sources::default(),
+        };
+        keeper.refresh().await?;
+        Ok(keeper)
+    }
+
+    /// The registry it keeps.
+    pub fn sources(&self) -> Sources {
+        self.sources.clone()
     }
 
     /// Reads every source again.
@@ -130,7 +143,7 @@ impl Sources {
             secrets.entry(row.source).or_default().push(row);
         }
         drop(connection);
-        let before = self.known();
+        let before = self.sources.known();
         let mut fresh = BySlug::with_capacity(rows.len());
         for row in rows {
             let sealed = secrets.remove(&row.id).unwrap_or_default();
@@ -153,7 +166,11 @@ impl Sources {
             }
             fresh.insert(slug, Arc::new(active));
         }
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
+        *self
+            .sources
+            .0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
         Ok(())
     }
 
@@ -176,7 +193,7 @@ impl Sources {
     /// When storage fails.
     pub async fn jwks_due(&self) -> Result<Vec<SourceRow>, StoreError> {
         let now = self.engine.clock().now();
-        let known = self.known();
+        let known = self.sources.known();
         let due = |row: &SourceRow| {
             let asked = |slug| {
                 known
@@ -198,13 +215,6 @@ impl Sources {
             }
         }
         Ok(rows)
-    }
-
-    fn known(&self) -> Arc<BySlug> {
-        self.known
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
     }
 }
 

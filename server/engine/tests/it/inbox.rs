@@ -46,12 +46,12 @@ impl Inbox {
         let bench = Bench::new(owner).await;
         let mut new = NewSource::new("sender", Adapter::Generic, Scheme::StandardWebhooksV1);
         new.livemode = true;
-        let source = bench.engine.add_source(&new).await.unwrap();
+        let source = bench.engine.add_source(&new, "test").await.unwrap();
         let woken = Arc::new(AtomicUsize::new(0));
         let count = woken.clone();
         let pool = bench.engine.pool().clone();
-        let (writer, tasks) = InboxWriter::start(pool, settings, move || {
-            count.fetch_add(1, Ordering::SeqCst);
+        let (writer, tasks) = InboxWriter::start(pool, settings, move |flushed| {
+            count.fetch_add(flushed.events, Ordering::SeqCst);
         });
         Self {
             bench,
@@ -270,7 +270,7 @@ async fn a_repeat_is_known_after_a_restart(pool: PgPool) {
     let (again, _tasks) = InboxWriter::start(
         inbox.engine().pool().clone(),
         WriterSettings::default(),
-        || (),
+        |_| (),
     );
     assert_eq!(
         again.accept(inbox.delivery("msg_1", 2)).await,

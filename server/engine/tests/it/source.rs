@@ -7,7 +7,7 @@ use domain::{
         KeyError, Message, Request, Scheme, SigningKey, Tolerance, UnixSeconds, sign, verify,
     },
 };
-use engine::source::{ActiveSource, MasterKey, NewSource, SourceError, Sources, SourcesError};
+use engine::source::{ActiveSource, MasterKey, NewSource, SourceError, SourceKeeper, SourcesError};
 use sqlx::PgPool;
 
 use crate::bench::Bench;
@@ -56,54 +56,54 @@ fn takes(source: &ActiveSource, secret: &str) -> bool {
 async fn secrets_rotate_with_an_overlap(pool: PgPool) {
     let bench = Bench::new(pool).await;
     let engine = &bench.engine;
-    engine.add_source(&standard()).await.unwrap();
-    let sources = Sources::load(engine.clone(), master()).await.unwrap();
-    assert!(sources.find("sender").unwrap().keys.is_none());
-    assert!(sources.find("other").is_none());
+    engine.add_source(&standard(), "test").await.unwrap();
+    let sources = SourceKeeper::load(engine.clone(), master()).await.unwrap();
+    assert!(sources.sources().find("sender").unwrap().keys.is_none());
+    assert!(sources.sources().find("other").is_none());
 
     let old = engine
-        .add_source_secret(&master(), "sender", OLD)
+        .add_source_secret(&master(), "sender", OLD, "test")
         .await
         .unwrap();
     engine
-        .add_source_secret(&master(), "sender", NEW)
+        .add_source_secret(&master(), "sender", NEW, "test")
         .await
         .unwrap();
     sources.refresh().await.unwrap();
-    let source = sources.find("sender").unwrap();
+    let source = sources.sources().find("sender").unwrap();
     assert!(takes(&source, OLD) && takes(&source, NEW));
 
     let end = bench.now() + TimeDelta::hours(1);
     engine
-        .expire_source_secret("sender", old, end)
+        .expire_source_secret("sender", old, end, "test")
         .await
         .unwrap();
     sources.refresh().await.unwrap();
     assert!(
-        takes(&sources.find("sender").unwrap(), OLD),
+        takes(&sources.sources().find("sender").unwrap(), OLD),
         "until its hour is over"
     );
     engine.clock().advance(TimeDelta::hours(1));
     sources.refresh().await.unwrap();
-    let source = sources.find("sender").unwrap();
+    let source = sources.sources().find("sender").unwrap();
     assert!(!takes(&source, OLD) && takes(&source, NEW));
     let gone = engine
-        .expire_source_secret("sender", old, bench.now())
+        .expire_source_secret("sender", old, bench.now(), "test")
         .await;
     assert!(matches!(gone, Err(SourceError::UnknownSecret { .. })));
 
-    engine.disable_source("sender").await.unwrap();
+    engine.disable_source("sender", "test").await.unwrap();
     sources.refresh().await.unwrap();
-    assert!(sources.find("sender").unwrap().disabled);
+    assert!(sources.sources().find("sender").unwrap().disabled);
 }
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn secrets_are_not_readable_in_the_database(pool: PgPool) {
     let bench = Bench::new(pool).await;
-    bench.engine.add_source(&standard()).await.unwrap();
+    bench.engine.add_source(&standard(), "test").await.unwrap();
     bench
         .engine
-        .add_source_secret(&master(), "sender", OLD)
+        .add_source_secret(&master(), "sender", OLD, "test")
         .await
         .unwrap();
     let rows: Vec<String> =
@@ -115,7 +115,7 @@ async fn secrets_are_not_readable_in_the_database(pool: PgPool) {
     assert!(!rows[0].contains("whsec_") && !rows[0].contains("MfKQ9r8GKYqr"));
 
     let other = MasterKey::from_hex(&"08".repeat(32)).unwrap();
-    let refused = Sources::load(bench.engine.clone(), other)
+    let refused = SourceKeeper::load(bench.engine.clone(), other)
         .await
         .unwrap_err();
     assert!(matches!(refused, SourcesError::Vault { .. }));
@@ -125,13 +125,13 @@ async fn secrets_are_not_readable_in_the_database(pool: PgPool) {
 #[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn a_secret_moved_to_another_source_does_not_open(pool: PgPool) {
     let bench = Bench::new(pool).await;
-    bench.engine.add_source(&standard()).await.unwrap();
+    bench.engine.add_source(&standard(), "test").await.unwrap();
     let mut other = standard();
     other.slug = "other".into();
-    let other = bench.engine.add_source(&other).await.unwrap();
+    let other = bench.engine.add_source(&other, "test").await.unwrap();
     bench
         .engine
-        .add_source_secret(&master(), "sender", OLD)
+        .add_source_secret(&master(), "sender", OLD, "test")
         .await
         .unwrap();
     sqlx::query("UPDATE source_secrets SET source_id = $1")
@@ -139,23 +139,27 @@ async fn a_secret_moved_to_another_source_does_not_open(pool: PgPool) {
         .execute(&bench.owner)
         .await
         .unwrap();
-    assert!(Sources::load(bench.engine.clone(), master()).await.is_err());
+    assert!(
+        SourceKeeper::load(bench.engine.clone(), master())
+            .await
+            .is_err()
+    );
 }
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn wrong_settings_are_refused_when_they_are_given(pool: PgPool) {
     let bench = Bench::new(pool).await;
     let engine = &bench.engine;
-    engine.add_source(&standard()).await.unwrap();
+    engine.add_source(&standard(), "test").await.unwrap();
     assert!(matches!(
-        engine.add_source(&standard()).await,
+        engine.add_source(&standard(), "test").await,
         Err(SourceError::SlugTaken(_))
     ));
     let add = async |change: fn(&mut NewSource)| {
         let mut new = standard();
         new.slug = "new".into();
         change(&mut new);
-        engine.add_source(&new).await.unwrap_err()
+        engine.add_source(&new, "test").await.unwrap_err()
     };
     assert!(matches!(
         add(|new| new.slug = "New One".into()).await,
@@ -183,13 +187,15 @@ async fn wrong_settings_are_refused_when_they_are_given(pool: PgPool) {
     ));
 
     let secret = engine
-        .add_source_secret(&master(), "sender", "whsec_c2hvcnQ=")
+        .add_source_secret(&master(), "sender", "whsec_c2hvcnQ=", "test")
         .await;
     assert!(matches!(
         secret,
         Err(SourceError::Key(KeyError::TooShort { .. }))
     ));
-    let nowhere = engine.add_source_secret(&master(), "nowhere", OLD).await;
+    let nowhere = engine
+        .add_source_secret(&master(), "nowhere", OLD, "test")
+        .await;
     assert!(matches!(nowhere, Err(SourceError::Unknown(_))));
 }
 
@@ -198,19 +204,26 @@ async fn a_static_header_may_be_given_by_its_value(pool: PgPool) {
     let bench = Bench::new(pool).await;
     let mut new = NewSource::new("plain", Adapter::Generic, Scheme::StaticHeader);
     new.header_name = Some("X-Webhook-Token".into());
-    bench.engine.add_source(&new).await.unwrap();
+    bench.engine.add_source(&new, "test").await.unwrap();
     bench
         .engine
-        .add_source_secret(&master(), "plain", "correct-horse-battery")
+        .add_source_secret(&master(), "plain", "correct-horse-battery", "test")
         .await
         .unwrap();
     bench
         .engine
-        .add_source_secret(&master(), "plain", "x-webhook-token: another-long-value")
+        .add_source_secret(
+            &master(),
+            "plain",
+            "x-webhook-token: another-long-value",
+            "test",
+        )
         .await
         .unwrap();
-    let sources = Sources::load(bench.engine.clone(), master()).await.unwrap();
-    let source = sources.find("plain").unwrap();
+    let sources = SourceKeeper::load(bench.engine.clone(), master())
+        .await
+        .unwrap();
+    let source = sources.sources().find("plain").unwrap();
     assert!(takes(&source, "X-Webhook-Token: correct-horse-battery"));
     assert!(takes(&source, "x-webhook-token: another-long-value"));
     assert!(!takes(&source, "x-webhook-token: a-wrong-long-value"));
@@ -223,17 +236,17 @@ async fn key_sets_are_fetched_when_due_and_a_bad_one_changes_nothing(pool: PgPoo
     let engine = &bench.engine;
     let mut new = NewSource::new("fal", Adapter::Generic, Scheme::FalEd25519);
     new.jwks_url = Some("https://rest.fal.test/.well-known/jwks.json".into());
-    engine.add_source(&new).await.unwrap();
-    let sources = Sources::load(engine.clone(), master()).await.unwrap();
+    engine.add_source(&new, "test").await.unwrap();
+    let sources = SourceKeeper::load(engine.clone(), master()).await.unwrap();
     let due = sources.jwks_due().await.unwrap();
     assert_eq!(due.len(), 1);
     engine.keep_fetched_jwks(&due[0], JWKS).await.unwrap();
     sources.refresh().await.unwrap();
-    assert!(sources.find("fal").unwrap().keys.is_some());
+    assert!(sources.sources().find("fal").unwrap().keys.is_some());
     assert!(sources.jwks_due().await.unwrap().is_empty());
 
     // A request no key matched asks for a fetch, but not within a minute of the last.
-    sources.find("fal").unwrap().no_key_matched();
+    sources.sources().find("fal").unwrap().no_key_matched();
     assert!(sources.jwks_due().await.unwrap().is_empty());
     engine.clock().advance(TimeDelta::seconds(61));
     sources.refresh().await.unwrap();
@@ -250,7 +263,7 @@ async fn key_sets_are_fetched_when_due_and_a_bad_one_changes_nothing(pool: PgPoo
     );
     sources.refresh().await.unwrap();
     assert!(
-        sources.find("fal").unwrap().keys.is_some(),
+        sources.sources().find("fal").unwrap().keys.is_some(),
         "the old set stays"
     );
 }
