@@ -2,6 +2,7 @@
 
 mod admin;
 mod signature;
+mod source;
 mod verify;
 mod wallet;
 
@@ -51,6 +52,9 @@ enum Command {
     /// Work on operators.
     #[command(subcommand)]
     Operator(admin::OperatorCommand),
+    /// Work on sources: the senders of webhooks.
+    #[command(subcommand)]
+    Source(source::SourceCommand),
     /// Work on webhook signatures.
     #[command(subcommand)]
     Signature(signature::SignatureCommand),
@@ -68,6 +72,7 @@ impl Cli {
             Command::ApiKey(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Price(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Operator(command) => block_on(LogFormat::Pretty, command.run()),
+            Command::Source(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Signature(command) => command.run(),
         }
     }

@@ -5,6 +5,7 @@
 use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, ValueEnum};
+use engine::source::{MasterKey, MasterKeyError};
 use sqlx::postgres::PgConnectOptions;
 
 /// The address of a database. It may hold a password, so it prints itself without one.
@@ -64,6 +65,24 @@ pub struct DataArgs {
         value_name = "DIR"
     )]
     pub data_dir: PathBuf,
+
+    /// Key that webhook secrets are sealed with, 64 hexadecimal digits; when left out, the one in the
+    /// file `master.key` of the data directory, which is made when it is missing.
+    #[arg(long, env = "QUITTANCE_MASTER_KEY", hide_env_values = true, value_name = "HEX", value_parser = MasterKey::from_hex)]
+    pub master_key: Option<MasterKey>,
+}
+
+impl DataArgs {
+    /// The key that webhook secrets are sealed with.
+    ///
+    /// # Errors
+    /// When its file cannot be used; the message says what to do.
+    pub fn master_key(&self) -> Result<MasterKey, MasterKeyError> {
+        match &self.master_key {
+            Some(key) => Ok(key.clone()),
+            None => MasterKey::load_or_create(&self.data_dir.join("master.key")),
+        }
+    }
 }
 
 /// What a process does.

@@ -8,6 +8,7 @@ pub mod api;
 pub mod ops;
 pub mod problem;
 pub mod request;
+pub mod webhooks;
 
 use std::{any::Any, time::Duration};
 

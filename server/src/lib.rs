@@ -8,5 +8,6 @@ pub mod config;
 pub mod console;
 pub mod database;
 pub mod http;
+pub mod jwks;
 pub mod serve;
 pub mod telemetry;

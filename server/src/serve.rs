@@ -8,6 +8,9 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use axum::Router;
 use engine::{
     Engine,
+    inbox::{Flushed, InboxWriter, WriterSettings},
+    live::Topic,
+    source::{MasterKeyError, SourceKeeper, SourcesError},
     worker::{self, Wake},
 };
 use tokio::{
@@ -21,7 +24,11 @@ use crate::{
     config::{Role, ServeArgs},
     console::{self, hub::Hub},
     database::{Database, DatabaseError},
-    http, telemetry,
+    http::{
+        self,
+        webhooks::{self, Receiver, ReceiverError},
+    },
+    jwks, telemetry,
 };
 
 /// Why the server cannot run, or stopped.
@@ -36,6 +43,15 @@ pub enum ServeError {
     /// Signals cannot be awaited, or connections not be accepted.
     #[error("the operating system refused")]
     System(#[from] io::Error),
+    /// The key that secrets are sealed with.
+    #[error(transparent)]
+    MasterKey(#[from] MasterKeyError),
+    /// The sources.
+    #[error(transparent)]
+    Sources(#[from] SourcesError),
+    /// The receiver.
+    #[error(transparent)]
+    Receiver(#[from] ReceiverError),
     /// A part of the server ended on its own.
     #[error("a part of the server ended unexpectedly")]
     Task(#[from] tokio::task::JoinError),
@@ -57,6 +73,9 @@ struct Parts<'a> {
     args: &'a ServeArgs,
     engine: &'a Engine,
     stop: &'a CancellationToken,
+    /// Cancelled when the last request is answered.
+    served: &'a CancellationToken,
+    wake: Wake,
 }
 
 impl Server {
@@ -74,21 +93,28 @@ impl Server {
             .map_err(|error| ServeError::Listen(args.listen, error))?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
+        let served = CancellationToken::new();
         let mut tasks = JoinSet::new();
 
         let parts = Parts {
             args,
             engine: &engine,
             stop: &stop,
+            served: &served,
+            wake: Wake::default(),
         };
         let mut routes = Router::new()
             .merge(http::ops::routes(engine.clone(), metrics))
             .merge(http::problem::routes());
+        if args.has(Role::Receiver) {
+            routes = routes.merge(parts.receiver(&mut tasks).await?);
+        }
         routes = parts.roles(routes, &mut tasks);
 
         let service = http::layered(routes).into_make_service_with_connect_info::<SocketAddr>();
         let stopped = stop.clone().cancelled_owned();
         tasks.spawn(async move {
+            let _served = served.drop_guard();
             Ok(axum::serve(listener, service)
                 .with_graceful_shutdown(stopped)
                 .await?)
@@ -156,10 +182,49 @@ impl Server {
 }
 
 impl Parts<'_> {
+    /// The receiver's routes, its inbox writer and what keeps its sources fresh. The writer is drained
+    /// after the last request is answered.
+    async fn receiver(
+        &self,
+        tasks: &mut JoinSet<Result<(), ServeError>>,
+    ) -> Result<Router, ServeError> {
+        let engine = self.engine.clone();
+        let keeper = SourceKeeper::load(engine.clone(), self.args.data.master_key()?).await?;
+        let (wake, news) = (self.wake.clone(), engine.news().clone());
+        let on_flush = move |flushed: Flushed| {
+            if flushed.events > 0 {
+                wake.all();
+                news.count(Topic::Events, flushed.events);
+            }
+            news.count(Topic::Deliveries, flushed.deliveries);
+        };
+        let pool = engine.pool().clone();
+        let (inbox, writer) = InboxWriter::start(pool, WriterSettings::default(), on_flush);
+        let receiver = Receiver::new(keeper.sources(), inbox, engine.clock().clone())?;
+        let served = self.served.clone();
+        tasks.spawn(async move {
+            served.cancelled().await;
+            writer.drain().await;
+            Ok(())
+        });
+        let (fresh, stop) = (keeper.clone(), self.stop.clone());
+        tasks.spawn(async move {
+            fresh.keep_fresh(stop).await;
+            Ok(())
+        });
+        let stop = self.stop.clone();
+        tasks.spawn(async move {
+            jwks::run(engine, keeper, stop).await;
+            Ok(())
+        });
+        Ok(webhooks::routes(receiver))
+    }
+
     /// Adds the routes and tasks of the roles this process has.
     fn roles(&self, mut routes: Router, tasks: &mut JoinSet<Result<(), ServeError>>) -> Router {
-        let Self { args, engine, stop } = self;
-        let wake = Wake::default();
+        let Self {
+            args, engine, stop, ..
+        } = self;
         if args.has(Role::Api) {
             routes = routes.merge(http::api::routes(
                 (*engine).clone(),
@@ -183,7 +248,7 @@ impl Parts<'_> {
             if !args.has(Role::Worker) {
                 settings.settlers = 0;
             }
-            let mut workers = worker::spawn(engine, &settings, &wake, stop);
+            let mut workers = worker::spawn(engine, &settings, &self.wake, stop);
             tasks.spawn(async move {
                 while let Some(ended) = workers.join_next().await {
                     ended?;

@@ -97,6 +97,21 @@ problems! {
     /// Too many requests a second.
     RateLimited = "rate-limited", TOO_MANY_REQUESTS, "Too many requests",
         "Wait as long as `Retry-After` says, then go on more slowly.";
+    /// A webhook whose sender is not proven.
+    WebhookRefused = "webhook-refused", UNAUTHORIZED, "The webhook is refused",
+        "Check the URL, the secret and the clock. The receiver's own people see the reason under rejected deliveries; `quittance signature check` explains a captured request.";
+    /// A webhook that is no JSON.
+    WebhookMalformed = "webhook-malformed", BAD_REQUEST, "The webhook's body cannot be read",
+        "Send one JSON document in UTF-8, without a byte order mark and at most 128 levels deep.";
+    /// A webhook without an id.
+    WebhookUnidentified = "webhook-unidentified", BAD_REQUEST, "The webhook has no event id",
+        "Send a `webhook-id` header, or an `id` in the body, that stays the same when the event is sent again.";
+    /// A webhook over its source's limit.
+    WebhookTooLarge = "webhook-too-large", PAYLOAD_TOO_LARGE, "The webhook's body is too large",
+        "Ask the sender for a smaller body, or raise the source's limit.";
+    /// A compressed webhook.
+    WebhookEncoded = "webhook-encoded", UNSUPPORTED_MEDIA_TYPE, "The webhook's body is compressed",
+        "Send the body without a content encoding: the signature is checked over the bytes as they come.";
     /// Ours.
     Internal = "internal", INTERNAL_SERVER_ERROR, "Something is wrong on our side",
         "Report the request id. Repeating the request is safe.";

@@ -101,6 +101,7 @@ fn args() -> ServeArgs {
         data: DataArgs {
             database_url: None,
             data_dir: ".quittance".into(),
+            master_key: None,
         },
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         only: Vec::new(),

@@ -73,6 +73,9 @@ impl MasterKey {
             path: path.to_owned(),
             source,
         };
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory).map_err(failed)?;
+        }
         let created = OpenOptions::new()
             .write(true)
             .create_new(true)
