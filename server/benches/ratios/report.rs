@@ -25,8 +25,6 @@ pub(crate) enum Target {
     AtMost(f64),
     /// Exactly: counts that must be equal.
     Exactly(f64),
-    /// Shown for orientation.
-    None,
 }
 
 impl Line {
@@ -39,7 +37,6 @@ impl Line {
             Target::AtLeast(bound) => self.ratio() >= bound,
             Target::AtMost(bound) => self.ratio() <= bound,
             Target::Exactly(count) => self.ours == count,
-            Target::None => return "",
         };
         if met { "met" } else { "NOT MET" }
     }
@@ -51,7 +48,6 @@ impl fmt::Display for Target {
             Self::AtLeast(bound) => write!(f, ">= {bound}"),
             Self::AtMost(bound) => write!(f, "<= {bound:.3}"),
             Self::Exactly(count) => write!(f, "= {count}"),
-            Self::None => f.write_str("-"),
         }
     }
 }
