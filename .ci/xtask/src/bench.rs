@@ -4,22 +4,22 @@ use anyhow::{Context, Result};
 use embedded::{Cluster, Settings};
 
 use crate::command::{cargo, show};
+use crate::front::{self, Kind};
 use crate::setup;
 
 /// Runs the benchmark against a private PostgreSQL with fsync on, in a directory of its own.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    setup::for_database()?;
+    front::build(setup::for_build()?, Kind::Release)?;
     let settings = Settings::durable("target/bench-postgres");
     let mut cluster = Cluster::start(settings).context("the benchmark's PostgreSQL")?;
     let mut bench = cargo();
     bench
         .args([
-            "run",
-            "--release",
+            "bench",
             "--package",
             "server",
-            "--bin",
-            "quittance-bench",
+            "--bench",
+            "ratios",
             "--",
         ])
         .args(args)
