@@ -156,6 +156,10 @@ pub struct ServeArgs {
     #[arg(long, env = "QUITTANCE_MAX_CONNECTIONS", default_value_t = 24, value_parser = clap::value_parser!(u32).range(4..=1000))]
     pub max_connections: u32,
 
+    /// Deliveries that may share a commit.
+    #[arg(long, env = "QUITTANCE_FLUSH_ROWS", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub flush_rows: u16,
+
     /// API requests a key may make in a second, with bursts of twice that.
     #[arg(long, env = "QUITTANCE_API_RATE", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub api_rate_per_second: u32,

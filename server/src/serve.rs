@@ -199,7 +199,11 @@ impl Parts<'_> {
             news.count(Topic::Deliveries, flushed.deliveries);
         };
         let pool = engine.pool().clone();
-        let (inbox, writer) = InboxWriter::start(pool, WriterSettings::default(), on_flush);
+        let settings = WriterSettings {
+            rows_per_flush: self.args.flush_rows.into(),
+            ..WriterSettings::default()
+        };
+        let (inbox, writer) = InboxWriter::start(pool, settings, on_flush);
         let receiver = Receiver::new(keeper.sources(), inbox, engine.clock().clone())?;
         let served = self.served.clone();
         tasks.spawn(async move {

@@ -35,7 +35,8 @@ INSERT INTO bench_reference (event_key, payload) VALUES ('evt_' || :k::bigint, '
 "#;
 
 /// Connections of the receiver, connections of pgbench, and the goal.
-const LEVELS: [(usize, u32, f64); 4] = [(8, 8, 0.60), (32, 32, 1.0), (64, 64, 1.3), (256, 128, 1.7)];
+const LEVELS: [(usize, u32, f64); 4] =
+    [(8, 8, 0.60), (32, 32, 1.0), (64, 64, 1.3), (256, 128, 1.7)];
 
 /// One level of concurrency over all repetitions.
 #[derive(Default)]
@@ -55,11 +56,16 @@ pub(crate) async fn measure(options: &Options, cluster: &Cluster) -> Result<Vec<
     let mut memory = Memory::default();
     for repetition in 1..=options.repetitions {
         for ((connections, clients, _), level) in LEVELS.into_iter().zip(&mut levels) {
-            eprintln!("accept: repetition {repetition} of {}, {connections} connections", options.repetitions);
+            eprintln!(
+                "accept: repetition {repetition} of {}, {connections} connections",
+                options.repetitions
+            );
             let plain = ground.reference(cluster, clients, options.seconds)?;
             level.reference.push(plain.per_second);
             level.reference_p99.push(plain.p99_ms);
-            let run = ground.product(cluster, connections, options.seconds, 256).await?;
+            let run = ground
+                .product(cluster, connections, options.seconds, 256)
+                .await?;
             level.ours.push(run.outcome.per_second);
             level.ours_p99.push(run.outcome.p99_ms);
             memory.see(connections, &run);
@@ -67,7 +73,13 @@ pub(crate) async fn measure(options: &Options, cluster: &Cluster) -> Result<Vec<
                 commits_per_accept.push(run.commits as f64 / run.outcome.accepted as f64);
             }
             if matches!(connections, 32 | 64) {
-                level.alone.push(ground.product(cluster, connections, options.seconds, 1).await?.outcome.per_second);
+                level.alone.push(
+                    ground
+                        .product(cluster, connections, options.seconds, 1)
+                        .await?
+                        .outcome
+                        .per_second,
+                );
             }
         }
     }
@@ -76,21 +88,70 @@ pub(crate) async fn measure(options: &Options, cluster: &Cluster) -> Result<Vec<
 }
 
 fn lines(levels: [Level; LEVELS.len()], commits_per_accept: f64, memory: &Memory) -> Vec<Line> {
-    let line = |goal, what: String, ours, reference, target| Line { goal, what, ours, reference, target };
+    let line = |goal, what: String, ours, reference, target| Line {
+        goal,
+        what,
+        ours,
+        reference,
+        target,
+    };
     let mut lines = Vec::new();
     for ((connections, clients, target), level) in LEVELS.into_iter().zip(&levels) {
-        let what = format!("accept, {connections} connections / single-row inserts, {clients} clients");
-        lines.push(line("G1", what, median(level.ours.clone()), median(level.reference.clone()), Target::AtLeast(target)));
+        let what =
+            format!("accept, {connections} connections / single-row inserts, {clients} clients");
+        lines.push(line(
+            "G1",
+            what,
+            median(level.ours.clone()),
+            median(level.reference.clone()),
+            Target::AtLeast(target),
+        ));
     }
     for (at, target) in [(1, 1.6), (2, 2.0)] {
-        let what = format!("accept, {} connections, shared commits / one commit each", LEVELS[at].0);
-        lines.push(line("G2", what, median(levels[at].ours.clone()), median(levels[at].alone.clone()), Target::AtLeast(target)));
+        let what = format!(
+            "accept, {} connections, shared commits / one commit each",
+            LEVELS[at].0
+        );
+        lines.push(line(
+            "G2",
+            what,
+            median(levels[at].ours.clone()),
+            median(levels[at].alone.clone()),
+            Target::AtLeast(target),
+        ));
     }
-    let (ours, reference) = (median(levels[1].ours_p99.clone()), median(levels[1].reference_p99.clone()));
-    lines.push(line("G3", "accept p99 ms, 32 connections / single-row inserts".to_owned(), ours, reference, Target::AtMost(1.0)));
-    lines.push(line("G3", "commits per accepted delivery, 64 connections".to_owned(), commits_per_accept, 0.0, Target::AtMost(0.125)));
-    lines.push(line("G17", "receiver memory MB, 256 connections saturated".to_owned(), memory.most_mb, 0.0, Target::AtMost(32.0)));
-    lines.push(line("G17", "receiver memory MB, end of run / start of run".to_owned(), memory.last_mb, memory.first_mb, Target::AtMost(1.1)));
+    let (ours, reference) = (
+        median(levels[1].ours_p99.clone()),
+        median(levels[1].reference_p99.clone()),
+    );
+    lines.push(line(
+        "G3",
+        "accept p99 ms, 32 connections / single-row inserts".to_owned(),
+        ours,
+        reference,
+        Target::AtMost(1.0),
+    ));
+    lines.push(line(
+        "G3",
+        "commits per accepted delivery, 64 connections".to_owned(),
+        commits_per_accept,
+        0.0,
+        Target::AtMost(0.125),
+    ));
+    lines.push(line(
+        "G17",
+        "receiver memory MB, 256 connections saturated".to_owned(),
+        memory.most_mb,
+        0.0,
+        Target::AtMost(32.0),
+    ));
+    lines.push(line(
+        "G17",
+        "receiver memory MB, end of run / start of run".to_owned(),
+        memory.last_mb,
+        memory.first_mb,
+        Target::AtMost(1.1),
+    ));
     lines
 }
 
@@ -131,24 +192,42 @@ impl Ground {
         let table = "CREATE TABLE bench_reference (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, \
                      event_key text NOT NULL UNIQUE, payload jsonb NOT NULL, received_at timestamptz NOT NULL DEFAULT now())";
         sqlx::raw_sql(table).execute(&mut connection).await?;
-        let data_dir = std::env::temp_dir().join(format!("quittance-bench-data-{}", std::process::id()));
+        let data_dir =
+            std::env::temp_dir().join(format!("quittance-bench-data-{}", std::process::id()));
         fs::create_dir_all(&data_dir)?;
         let key = MasterKey::load_or_create(&data_dir.join("master.key"))?;
         let engine = Engine::new(database::connect(&options, 2).await?, Clock::system());
         let bench = NewSource::new("bench", Adapter::Generic, Scheme::StandardWebhooksV1);
-        let secret = format!("whsec_{}", base64::engine::general_purpose::STANDARD.encode(SECRET));
-        engine.add_source(&bench).await?;
-        engine.add_source_secret(&key, "bench", &secret).await?;
+        let secret = format!(
+            "whsec_{}",
+            base64::engine::general_purpose::STANDARD.encode(SECRET)
+        );
+        engine.add_source(&bench, "benchmark").await?;
+        engine
+            .add_source_secret(&key, "bench", &secret, "benchmark")
+            .await?;
         engine.pool().close().await;
         Ok(Self { data_dir })
     }
 
     fn reference(&self, cluster: &Cluster, clients: u32, seconds: u32) -> Result<Rate, Failure> {
-        pgbench::run(&cluster.url(NAME), REFERENCE, clients, Extent::Seconds(seconds), &[])
+        pgbench::run(
+            &cluster.url(NAME),
+            REFERENCE,
+            clients,
+            Extent::Seconds(seconds),
+            &[],
+        )
     }
 
     /// Starts a receiver, loads it, and counts what the database committed meanwhile.
-    async fn product(&self, cluster: &Cluster, connections: usize, seconds: u32, rows: usize) -> Result<Run, Failure> {
+    async fn product(
+        &self,
+        cluster: &Cluster,
+        connections: usize,
+        seconds: u32,
+        rows: usize,
+    ) -> Result<Run, Failure> {
         let receiver = Receiver::start(cluster, &self.data_dir, rows).await?;
         let mut watch = cluster.options(NAME).connect().await?;
         let (commits, events) = (commits(&mut watch).await?, events(&mut watch).await?);
@@ -166,12 +245,23 @@ impl Ground {
         let stored = self::events(&mut watch).await? - events;
         let accepted = first.accepted + second.accepted;
         if stored < i64::try_from(accepted)? {
-            return fail(format!("{accepted} deliveries were accepted and {stored} stored"));
+            return fail(format!(
+                "{accepted} deliveries were accepted and {stored} stored"
+            ));
         }
         tokio::time::sleep(Duration::from_millis(1100)).await; // PostgreSQL reports its counters once a second.
         let commits = self::commits(&mut watch).await? - commits;
-        let outcome = Outcome { accepted, per_second: (first.per_second + second.per_second) / 2.0, p99_ms: first.p99_ms.max(second.p99_ms) };
-        Ok(Run { outcome, commits, halfway_mb, after_mb })
+        let outcome = Outcome {
+            accepted,
+            per_second: (first.per_second + second.per_second) / 2.0,
+            p99_ms: first.p99_ms.max(second.p99_ms),
+        };
+        Ok(Run {
+            outcome,
+            commits,
+            halfway_mb,
+            after_mb,
+        })
     }
 }
 
@@ -181,7 +271,9 @@ async fn commits(watch: &mut PgConnection) -> Result<i64, Failure> {
 }
 
 async fn events(watch: &mut PgConnection) -> Result<i64, Failure> {
-    Ok(sqlx::query_scalar("SELECT count(*) FROM events").fetch_one(watch).await?)
+    Ok(sqlx::query_scalar("SELECT count(*) FROM events")
+        .fetch_one(watch)
+        .await?)
 }
 
 /// A receiver in a process of its own.
@@ -195,14 +287,25 @@ impl Receiver {
         let address = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_quittance"));
         command
-            .args(["serve", "--only", "receiver", "--listen", &address.to_string(), "--flush-rows", &rows.to_string()])
+            .args([
+                "serve",
+                "--only",
+                "receiver",
+                "--listen",
+                &address.to_string(),
+                "--flush-rows",
+                &rows.to_string(),
+            ])
             .arg("--database-url")
             .arg(cluster.url(NAME))
             .arg("--data-dir")
             .arg(data_dir)
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let receiver = Self { child: command.spawn()?, address };
+        let receiver = Self {
+            child: command.spawn()?,
+            address,
+        };
         let limit = Instant::now() + Duration::from_secs(30);
         while tokio::net::TcpStream::connect(address).await.is_err() {
             if Instant::now() > limit {
@@ -216,8 +319,16 @@ impl Receiver {
     /// Resident memory, as the kernel counts it.
     fn memory_mb(&self) -> Result<f64, Failure> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let kb = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.trim().parse::<f64>().ok());
-        kb.map(|kb| kb / 1000.0).ok_or_else(|| "the kernel does not tell the memory of a process".into())
+        let kb = status.lines().find_map(|line| {
+            line.strip_prefix("VmRSS:")?
+                .trim()
+                .strip_suffix(" kB")?
+                .trim()
+                .parse::<f64>()
+                .ok()
+        });
+        kb.map(|kb| kb / 1000.0)
+            .ok_or_else(|| "the kernel does not tell the memory of a process".into())
     }
 }
 

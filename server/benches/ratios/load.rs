@@ -34,7 +34,11 @@ pub(crate) struct Outcome {
 }
 
 /// Runs `connections` loops for a while. Any answer but 2xx ends the run with an error.
-pub(crate) async fn closed_loop(sender: &Sender, connections: usize, time: Duration) -> Result<Outcome, Failure> {
+pub(crate) async fn closed_loop(
+    sender: &Sender,
+    connections: usize,
+    time: Duration,
+) -> Result<Outcome, Failure> {
     let until = Instant::now() + time;
     let start = Instant::now();
     let mut loops = JoinSet::new();
@@ -48,7 +52,11 @@ pub(crate) async fn closed_loop(sender: &Sender, connections: usize, time: Durat
     }
     let accepted = latencies.len() as u64;
     let per_second = accepted as f64 / start.elapsed().as_secs_f64();
-    Ok(Outcome { accepted, per_second, p99_ms: percentile(latencies, 99) })
+    Ok(Outcome {
+        accepted,
+        per_second,
+        p99_ms: percentile(latencies, 99),
+    })
 }
 
 impl Sender {
@@ -64,7 +72,10 @@ impl Sender {
             stream.write_all(&request).await?;
             let length = read_answer(&mut stream, &mut answer).await?;
             if !answer.starts_with(b"HTTP/1.1 20") {
-                return fail(format!("refused: {}", String::from_utf8_lossy(&answer[..length])));
+                return fail(format!(
+                    "refused: {}",
+                    String::from_utf8_lossy(&answer[..length])
+                ));
             }
             latencies.push(sent.elapsed().as_secs_f64() * 1000.0);
             count += 1;
@@ -74,14 +85,17 @@ impl Sender {
 
     /// One job event, signed by Standard Webhooks v1.
     fn request(&self, id: &str) -> Vec<u8> {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let now = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
         let body = format!(
             r#"{{"type":"job.succeeded","occurred_at":"2026-11-30T20:55:00Z","data":{{"provider_reference":"ref-{id}","model":"m-large","usage":{{"images":"1","input_tokens":"1834"}}}},"trace":"4bf92f3577b34da6a3ce929d0e0e4736","region":"eu-west","customer":"cus_0000018273"}}"#
         );
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("any key length is legal");
         mac.update(format!("{id}.{now}.").as_bytes());
         mac.update(body.as_bytes());
-        let signature = base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes());
+        let signature =
+            base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes());
         format!(
             "POST {} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\nwebhook-id: {id}\r\nwebhook-timestamp: {now}\r\nwebhook-signature: v1,{signature}\r\ncontent-length: {}\r\n\r\n{body}",
             self.path,
@@ -101,10 +115,14 @@ async fn read_answer(stream: &mut TcpStream, into: &mut [u8]) -> Result<usize, F
             return fail("the server closed the connection".to_owned());
         }
         filled += read;
-        let head = into[..filled].windows(4).position(|window| window == b"\r\n\r\n");
+        let head = into[..filled]
+            .windows(4)
+            .position(|window| window == b"\r\n\r\n");
         if let Some(head) = head {
             let text = String::from_utf8_lossy(&into[..head]).to_ascii_lowercase();
-            let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")?.trim().parse().ok());
+            let length = text
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: ")?.trim().parse().ok());
             let length: usize = length.unwrap_or(0);
             if filled >= head + 4 + length {
                 return Ok(filled);

@@ -3,7 +3,10 @@
 //! References are pgbench scripts in `sql/`: a single-row insert for the accept path; the same writes as
 //! one-job transactions, and as one bare set-based statement, for the settle path. Every figure is the
 //! median of interleaved repetitions. Absolute numbers say something about the machine only.
-#![expect(clippy::float_arithmetic, reason = "speeds and latencies; no money is computed here")]
+#![expect(
+    clippy::float_arithmetic,
+    reason = "speeds and latencies; no money is computed here"
+)]
 
 mod accept;
 mod load;
@@ -88,8 +91,12 @@ pub(crate) struct Cluster {
 impl Cluster {
     fn from_environment() -> Result<Self, Failure> {
         match env::var("DATABASE_URL") {
-            Ok(url) => Ok(Self { admin: url.parse()? }),
-            Err(_) => fail("DATABASE_URL must name a database whose role may create others".to_owned()),
+            Ok(url) => Ok(Self {
+                admin: url.parse()?,
+            }),
+            Err(_) => {
+                fail("DATABASE_URL must name a database whose role may create others".to_owned())
+            }
         }
     }
 
@@ -104,7 +111,8 @@ impl Cluster {
 
     /// Drops it again.
     pub(crate) async fn drop(&self, name: &str) -> Result<(), Failure> {
-        self.execute(format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await
+        self.execute(format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+            .await
     }
 
     /// How to connect to a database of the cluster.
@@ -120,7 +128,9 @@ impl Cluster {
 
     async fn execute(&self, sql: String) -> Result<(), Failure> {
         let mut connection = PgConnection::connect_with(&self.admin).await?;
-        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await?;
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
+            .execute(&mut connection)
+            .await?;
         connection.close().await?;
         Ok(())
     }

@@ -27,13 +27,31 @@ pub(crate) enum Extent {
 }
 
 /// Runs a script and reads rate and latencies from pgbench's own log.
-pub(crate) fn run(url: &str, script: &str, clients: u32, extent: Extent, variables: &[(&str, String)]) -> Result<Rate, Failure> {
+pub(crate) fn run(
+    url: &str,
+    script: &str,
+    clients: u32,
+    extent: Extent,
+    variables: &[(&str, String)],
+) -> Result<Rate, Failure> {
     let dir = env::temp_dir().join(format!("quittance-bench-{}", std::process::id()));
     fs::create_dir_all(&dir)?;
     let file = dir.join("script.sql");
     fs::File::create(&file)?.write_all(script.as_bytes())?;
     let mut command = Command::new(program());
-    command.current_dir(&dir).args(["-n", "-M", "prepared", "-j", "2", "-l", "--log-prefix=log", "-c"]).arg(clients.to_string());
+    command
+        .current_dir(&dir)
+        .args([
+            "-n",
+            "-M",
+            "prepared",
+            "-j",
+            "2",
+            "-l",
+            "--log-prefix=log",
+            "-c",
+        ])
+        .arg(clients.to_string());
     match extent {
         Extent::Seconds(seconds) => command.arg("-T").arg(seconds.to_string()),
         Extent::Each(count) => command.arg("-t").arg(count.to_string()),
@@ -43,17 +61,28 @@ pub(crate) fn run(url: &str, script: &str, clients: u32, extent: Extent, variabl
     }
     let output = command.arg("-f").arg(&file).arg(url).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let per_second = text.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
+    let per_second = text
+        .lines()
+        .find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
     let latencies = latencies(&dir);
     fs::remove_dir_all(&dir)?;
     match (per_second, output.status.success()) {
-        (Some(per_second), true) => Ok(Rate { per_second, p99_ms: percentile(latencies?, 99) }),
-        _ => fail(format!("pgbench: {text}{}", String::from_utf8_lossy(&output.stderr))),
+        (Some(per_second), true) => Ok(Rate {
+            per_second,
+            p99_ms: percentile(latencies?, 99),
+        }),
+        _ => fail(format!(
+            "pgbench: {text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        )),
     }
 }
 
 fn program() -> PathBuf {
-    env::var_os("PGBIN").map_or_else(|| PathBuf::from("pgbench"), |bin| Path::new(&bin).join("pgbench"))
+    env::var_os("PGBIN").map_or_else(
+        || PathBuf::from("pgbench"),
+        |bin| Path::new(&bin).join("pgbench"),
+    )
 }
 
 /// Third column of each log line is the latency in microseconds.
@@ -65,7 +94,11 @@ fn latencies(dir: &Path) -> Result<Vec<f64>, Failure> {
             continue;
         }
         let text = fs::read_to_string(path)?;
-        latencies.extend(text.lines().filter_map(|line| line.split(' ').nth(2)?.parse::<f64>().ok()).map(|us| us / 1000.0));
+        latencies.extend(
+            text.lines()
+                .filter_map(|line| line.split(' ').nth(2)?.parse::<f64>().ok())
+                .map(|us| us / 1000.0),
+        );
     }
     Ok(latencies)
 }

@@ -29,7 +29,11 @@ pub(crate) enum Target {
 
 impl Line {
     pub(crate) fn ratio(&self) -> f64 {
-        if self.reference == 0.0 { self.ours } else { self.ours / self.reference }
+        if self.reference == 0.0 {
+            self.ours
+        } else {
+            self.ours / self.reference
+        }
     }
 
     fn met(&self) -> &'static str {
@@ -54,7 +58,10 @@ impl fmt::Display for Target {
 
 /// Prints the table.
 pub(crate) fn print(lines: &[Line]) {
-    println!("\n{:<5} {:<58} {:>12} {:>12} {:>8} {:>9}", "goal", "ours / reference", "ours", "reference", "ratio", "target");
+    println!(
+        "\n{:<5} {:<58} {:>12} {:>12} {:>8} {:>9}",
+        "goal", "ours / reference", "ours", "reference", "ratio", "target"
+    );
     for line in lines {
         println!(
             "{:<5} {:<58} {:>12.1} {:>12.1} {:>8.2} {:>9}  {}",

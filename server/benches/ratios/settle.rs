@@ -55,33 +55,93 @@ pub(crate) async fn measure(options: &Options, cluster: &Cluster) -> Result<Vec<
         eprintln!("settle: repetition {repetition} of {}", options.repetitions);
         let jobs = options.jobs;
         cells.one_by_one_many.push(one_by_one(cluster, MANY).await?);
-        cells.product_many.push(product(cluster, jobs, MANY, 0, &mut wrong).await?);
+        cells
+            .product_many
+            .push(product(cluster, jobs, MANY, 0, &mut wrong).await?);
         cells.in_sets_many.push(in_sets(cluster, jobs, MANY).await?);
-        cells.product_repeats.push(product(cluster, jobs, MANY, 20, &mut wrong).await?);
+        cells
+            .product_repeats
+            .push(product(cluster, jobs, MANY, 20, &mut wrong).await?);
         cells.one_by_one_hot.push(one_by_one(cluster, 1).await?);
-        cells.product_hot.push(product(cluster, jobs, 1, 0, &mut wrong).await?);
+        cells
+            .product_hot
+            .push(product(cluster, jobs, 1, 0, &mut wrong).await?);
     }
     killed(cluster, options.jobs, &mut wrong).await?;
     Ok(lines(cells, &wrong))
 }
 
 fn lines(cells: Cells, wrong: &Wrong) -> Vec<Line> {
-    let line = |goal, what: &str, ours, reference, target| Line { goal, what: what.to_owned(), ours, reference, target };
+    let line = |goal, what: &str, ours, reference, target| Line {
+        goal,
+        what: what.to_owned(),
+        ours,
+        reference,
+        target,
+    };
     let many = median(cells.product_many);
     let hot = median(cells.product_hot);
     vec![
-        line("G5", "settle, many wallets / one-job transactions, 32 clients", many, median(cells.one_by_one_many), Target::AtLeast(4.0)),
-        line("G6", "settle, many wallets / bare set-based SQL, 2 clients", many, median(cells.in_sets_many), Target::AtLeast(0.8)),
-        line("G7", "settle, one hot wallet / one-job transactions, 32 clients", hot, median(cells.one_by_one_hot), Target::AtLeast(25.0)),
-        line("G7", "settle, one hot wallet / many wallets", hot, many, Target::AtLeast(0.8)),
-        line("G8", "settle with 20 % repeated events / clean", median(cells.product_repeats), many, Target::AtLeast(0.9)),
-        line("G8", "captures missing or doubled, all cells and a kill -9", wrong.missing as f64, 0.0, Target::Exactly(0.0)),
-        line("G8", "balances that differ from their transfers", wrong.broken as f64, 0.0, Target::Exactly(0.0)),
+        line(
+            "G5",
+            "settle, many wallets / one-job transactions, 32 clients",
+            many,
+            median(cells.one_by_one_many),
+            Target::AtLeast(4.0),
+        ),
+        line(
+            "G6",
+            "settle, many wallets / bare set-based SQL, 2 clients",
+            many,
+            median(cells.in_sets_many),
+            Target::AtLeast(0.8),
+        ),
+        line(
+            "G7",
+            "settle, one hot wallet / one-job transactions, 32 clients",
+            hot,
+            median(cells.one_by_one_hot),
+            Target::AtLeast(25.0),
+        ),
+        line(
+            "G7",
+            "settle, one hot wallet / many wallets",
+            hot,
+            many,
+            Target::AtLeast(0.8),
+        ),
+        line(
+            "G8",
+            "settle with 20 % repeated events / clean",
+            median(cells.product_repeats),
+            many,
+            Target::AtLeast(0.9),
+        ),
+        line(
+            "G8",
+            "captures missing or doubled, all cells and a kill -9",
+            wrong.missing as f64,
+            0.0,
+            Target::Exactly(0.0),
+        ),
+        line(
+            "G8",
+            "balances that differ from their transfers",
+            wrong.broken as f64,
+            0.0,
+            Target::Exactly(0.0),
+        ),
     ]
 }
 
 /// Fills a database and returns how to reach it.
-async fn filled(cluster: &Cluster, name: &str, jobs: u32, wallets: u32, repeats: u32) -> Result<PgConnectOptions, Failure> {
+async fn filled(
+    cluster: &Cluster,
+    name: &str,
+    jobs: u32,
+    wallets: u32,
+    repeats: u32,
+) -> Result<PgConnectOptions, Failure> {
     let options = cluster.create(name).await?;
     let script = FILL
         .replace(":jobs", &jobs.to_string())
@@ -89,8 +149,12 @@ async fn filled(cluster: &Cluster, name: &str, jobs: u32, wallets: u32, repeats:
         .replace(":repeats", &repeats.to_string());
     let (script, _) = script.split_once("VACUUM ANALYZE").unwrap_or((&script, ""));
     let mut connection = options.connect().await?;
-    sqlx::raw_sql(sqlx::AssertSqlSafe(script.to_owned())).execute(&mut connection).await?;
-    sqlx::raw_sql("VACUUM ANALYZE").execute(&mut connection).await?;
+    sqlx::raw_sql(sqlx::AssertSqlSafe(script.to_owned()))
+        .execute(&mut connection)
+        .await?;
+    sqlx::raw_sql("VACUUM ANALYZE")
+        .execute(&mut connection)
+        .await?;
     sqlx::raw_sql("CHECKPOINT").execute(&mut connection).await?;
     Ok(options)
 }
@@ -100,7 +164,13 @@ async fn one_by_one(cluster: &Cluster, wallets: u32) -> Result<f64, Failure> {
     let name = "quittance_bench_settle";
     filled(cluster, name, CLIENTS * EACH, wallets, 0).await?;
     let variables = [("k", "0".to_owned()), ("stride", EACH.to_string())];
-    let rate = pgbench::run(&cluster.url(name), ONE_BY_ONE, CLIENTS, Extent::Each(EACH), &variables)?;
+    let rate = pgbench::run(
+        &cluster.url(name),
+        ONE_BY_ONE,
+        CLIENTS,
+        Extent::Each(EACH),
+        &variables,
+    )?;
     cluster.drop(name).await?;
     Ok(rate.per_second)
 }
@@ -110,13 +180,25 @@ async fn in_sets(cluster: &Cluster, jobs: u32, wallets: u32) -> Result<f64, Fail
     let (name, batch) = ("quittance_bench_settle", 500);
     filled(cluster, name, jobs, wallets, 0).await?;
     let variables = [("batch", batch.to_string())];
-    let rate = pgbench::run(&cluster.url(name), IN_SETS, 2, Extent::Each(jobs / batch / 2), &variables)?;
+    let rate = pgbench::run(
+        &cluster.url(name),
+        IN_SETS,
+        2,
+        Extent::Each(jobs / batch / 2),
+        &variables,
+    )?;
     cluster.drop(name).await?;
     Ok(rate.per_second * f64::from(batch))
 }
 
 /// The product's own workers, until nothing is due.
-async fn product(cluster: &Cluster, jobs: u32, wallets: u32, repeats: u32, wrong: &mut Wrong) -> Result<f64, Failure> {
+async fn product(
+    cluster: &Cluster,
+    jobs: u32,
+    wallets: u32,
+    repeats: u32,
+    wrong: &mut Wrong,
+) -> Result<f64, Failure> {
     let name = "quittance_bench_settle";
     let options = filled(cluster, name, jobs, wallets, repeats).await?;
     let engine = Engine::new(database::connect(&options, 8).await?, Clock::system());
@@ -144,7 +226,14 @@ async fn killed(cluster: &Cluster, jobs: u32, wrong: &mut Wrong) -> Result<(), F
     let mut watch = options.connect().await?;
     for round in 0..2 {
         let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_quittance"))
-            .args(["serve", "--only", "worker", "--listen", "127.0.0.1:0", "--database-url"])
+            .args([
+                "serve",
+                "--only",
+                "worker",
+                "--listen",
+                "127.0.0.1:0",
+                "--database-url",
+            ])
             .arg(cluster.url(name))
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
@@ -166,7 +255,9 @@ async fn until_captured(watch: &mut PgConnection, count: i64) -> Result<(), Fail
     let limit = Instant::now() + Duration::from_secs(120);
     while Instant::now() < limit {
         let captured: i64 =
-            sqlx::query_scalar("SELECT count(*) FROM settlements WHERE phase = 'capture'").fetch_one(&mut *watch).await?;
+            sqlx::query_scalar("SELECT count(*) FROM settlements WHERE phase = 'capture'")
+                .fetch_one(&mut *watch)
+                .await?;
         if captured >= count {
             return Ok(());
         }
@@ -179,7 +270,9 @@ async fn settled(watch: &mut PgConnection, patience: Duration) -> Result<(), Fai
     let limit = Instant::now() + patience;
     while Instant::now() < limit {
         let due: bool =
-            sqlx::query_scalar("SELECT EXISTS (SELECT FROM events WHERE due_at IS NOT NULL)").fetch_one(&mut *watch).await?;
+            sqlx::query_scalar("SELECT EXISTS (SELECT FROM events WHERE due_at IS NOT NULL)")
+                .fetch_one(&mut *watch)
+                .await?;
         if !due {
             return Ok(());
         }

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use crate::{Failure, fail, report::{Line, Target}};
+use crate::{
+    Failure, fail,
+    report::{Line, Target},
+};
 
 /// A bare Leptos 0.8 page with a keyed table and a filter: WASM and glue, brotli, in kilobytes.
 const PROBE_KB: f64 = 47.0;
@@ -13,7 +16,12 @@ pub(crate) fn measure(site: &Path) -> Result<Vec<Line>, Failure> {
         let path = site.join("pkg").join(name);
         match std::fs::metadata(&path) {
             Ok(found) => bytes += found.len(),
-            Err(error) => return fail(format!("{}: {error}; build the front end first", path.display())),
+            Err(error) => {
+                return fail(format!(
+                    "{}: {error}; build the front end first",
+                    path.display()
+                ));
+            }
         }
     }
     Ok(vec![Line {

@@ -233,7 +233,8 @@ async fn receive(
         token: parameter("token"),
         job_parameter: query.as_deref().and_then(job_parameter),
         headers: &headers,
-        remote_address: peer.map(|Extension(ConnectInfo(address))| address.ip().to_canonical().to_string()),
+        remote_address: peer
+            .map(|Extension(ConnectInfo(address))| address.ip().to_canonical().to_string()),
         received_at: receiver.clock.now(),
     };
     let source = receiver.sources.find(attempt.slug);

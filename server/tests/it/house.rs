@@ -110,6 +110,7 @@ fn args() -> ServeArgs {
         hash_files: false,
         live: false,
         max_connections: 8,
+        flush_rows: 256,
         api_rate_per_second: 1000,
         grace_seconds: 1,
         log_format: LogFormat::Pretty,

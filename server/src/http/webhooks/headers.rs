@@ -6,7 +6,15 @@ use domain::signature::{Part, Reject};
 /// Longest id of a delivery.
 const MAX_ID_BYTES: usize = 256;
 /// Parts of the names of headers that carry credentials or proofs; their values are not kept.
-const SECRET: &[&str] = &["auth", "cookie", "signature", "secret", "token", "api-key", "password"];
+const SECRET: &[&str] = &[
+    "auth",
+    "cookie",
+    "signature",
+    "secret",
+    "token",
+    "api-key",
+    "password",
+];
 
 /// The sender's id of the delivery, for schemes whose signature does not cover one.
 pub(super) fn sender_id(headers: &HeaderMap) -> Result<Option<&str>, Reject> {
@@ -40,7 +48,10 @@ mod tests {
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         let mut map = HeaderMap::new();
         for (name, value) in pairs {
-            map.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+            map.append(
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            );
         }
         map
     }
@@ -68,7 +79,10 @@ mod tests {
     #[test]
     fn an_id_is_taken_only_when_there_is_one() {
         assert_eq!(sender_id(&headers(&[])), Ok(None));
-        assert_eq!(sender_id(&headers(&[("webhook-id", "msg_1")])), Ok(Some("msg_1")));
+        assert_eq!(
+            sender_id(&headers(&[("webhook-id", "msg_1")])),
+            Ok(Some("msg_1"))
+        );
         let twice = headers(&[("webhook-id", "msg_1"), ("webhook-id", "msg_2")]);
         assert_eq!(sender_id(&twice), Err(Reject::DuplicateHeader(Part::Id)));
     }
