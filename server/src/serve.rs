@@ -26,6 +26,7 @@ use crate::{
     database::{Database, DatabaseError},
     http::{
         self,
+        problem::{Kind, Problem},
         webhooks::{self, Receiver, ReceiverError},
     },
     jwks, telemetry,
@@ -242,6 +243,11 @@ impl Parts<'_> {
             tasks.spawn(async move {
                 hub.run(engine).await;
                 Ok(())
+            });
+        }
+        if !args.has(Role::Console) {
+            routes = routes.fallback(async || {
+                Problem::new(Kind::NotFound, "This process serves no such path.")
             });
         }
         if args.has(Role::Worker) || args.has(Role::Scheduler) {

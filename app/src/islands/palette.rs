@@ -70,7 +70,7 @@ pub fn ConsoleIsland() -> impl IntoView {
                 <input
                     node_ref=input
                     name="q"
-                    placeholder="Jump to any id, e-mail, amount or page"
+                    placeholder="Jump to any id, reference, user or page"
                     aria-label="Jump to"
                     role="combobox"
                     aria-expanded="true"

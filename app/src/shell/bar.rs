@@ -25,8 +25,8 @@ pub(super) fn Bar(frame: FrameData) -> AnyView {
                     type="search"
                     name="q"
                     id="jump"
-                    placeholder="Jump to any id, e-mail or amount"
-                    aria-label="Jump to any id, e-mail or amount"
+                    placeholder="Jump to any id, reference or user"
+                    aria-label="Jump to any id, reference or user"
                     autocomplete="off"
                     spellcheck="false"
                 />

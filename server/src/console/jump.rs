@@ -7,9 +7,13 @@ use axum::{
 };
 use engine::jump::{self, Found};
 use serde::{Deserialize, Serialize};
+use tower_sessions::Session;
 
-use super::{Console, return_path};
+use super::{Console, frame, return_path};
 use crate::http::problem::Problem;
+
+/// Characters of a text that is repeated to its author.
+const MAX_SHOWN: usize = 80;
 
 #[derive(Deserialize)]
 pub(super) struct Asked {
@@ -25,19 +29,30 @@ pub(super) struct Hit {
     detail: String,
 }
 
-/// Goes to the page of what was asked for; when nothing or several things answer to it, to the list of
-/// jobs that mention it.
+/// Goes to the page of what was asked for; of several, to the newest. When nothing answers, the list of
+/// jobs says so.
 pub(super) async fn jump(
     State(console): State<Console>,
+    session: Session,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Problem> {
     let text = asked.q.trim();
     let found = jump::find(&console.engine, text).await?;
-    let href = match found.as_slice() {
-        [one] => href(one),
-        _ => format!("/jobs?q={}", return_path::encode(text)),
-    };
-    Ok(return_path::see_other(&href))
+    if let Some(found) = found.first() {
+        return Ok(return_path::see_other(&href(found)));
+    }
+    if !text.is_empty() {
+        let cut: String = text.chars().take(MAX_SHOWN).collect();
+        let detail = "Type an id, a settlement key, a provider's reference, a request id or a user, in full.";
+        frame::tell(
+            &session,
+            false,
+            &format!("Nothing answers to “{cut}”."),
+            Some(detail.to_owned()),
+        )
+        .await;
+    }
+    Ok(return_path::see_other("/jobs"))
 }
 
 /// What answers to a text, for the palette.

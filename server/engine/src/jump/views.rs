@@ -109,14 +109,19 @@ pub(super) async fn tenant(conn: &mut PgConnection, id: TenantId) -> Answer {
     Ok(found.collect())
 }
 
-/// By the provider's reference, by the caller's own request id, by the sender's event id.
+/// By the provider's reference, by the caller's own request id or user, by the sender's event id.
 pub(super) async fn named(conn: &mut PgConnection, text: &str) -> Answer {
     let jobs = sqlx::query!(
         r#"SELECT job_id AS "job_id!", state AS "state!", model AS "model!" FROM (
                SELECT j.job_id, j.state, j.model FROM sources s
                JOIN jobs j ON j.source_id = s.source_id AND j.provider_reference = $1
                UNION
-               SELECT job_id, state, model FROM jobs WHERE client_request_id = $1) found
+               SELECT job_id, state, model FROM jobs WHERE client_request_id = $1
+               UNION
+               SELECT mine.job_id, mine.state, mine.model FROM tenants t
+               CROSS JOIN LATERAL (
+                   SELECT job_id, state, model FROM jobs
+                   WHERE tenant_id = t.tenant_id AND user_id = $1 LIMIT 100) mine) found
            ORDER BY job_id DESC LIMIT 8"#,
         text,
     )
