@@ -138,6 +138,8 @@ fn Movements(label: String, moves: Vec<Move>, shifts: Vec<BalanceShift>, places:
 /// An arrow that is read as a word.
 #[component]
 fn Becomes() -> AnyView {
-    view! { <span class="arrow" aria-hidden="true">"→"</span><span class="unseen">" to "</span> }
-        .into_any()
+    view! { " "
+    <span class="arrow" aria-hidden="true">"→"</span><span class="unseen">" to "</span>
+    " " }
+    .into_any()
 }
