@@ -189,14 +189,16 @@ impl Bench {
 
 /// Waits until some connection of this database waits for a lock.
 pub async fn until_blocked(pool: &PgPool) {
-    let blocked = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')";
-    while !sqlx::query_scalar::<_, bool>(blocked)
-        .fetch_one(pool)
-        .await
-        .unwrap()
-    {
+    let blocked = "SELECT EXISTS (SELECT FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock')";
+    for _ in 0..2000 {
+        let found = sqlx::query_scalar(blocked).fetch_one(pool).await;
+        if found.unwrap() {
+            return;
+        }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
+    panic!("nobody waits for a lock");
 }
 
 fn grant_effect(amount: &str) -> Effect {

@@ -1,6 +1,6 @@
 //! What the database itself refuses, whoever asks.
 
-use domain::{job::State, money::Currency};
+use domain::job::State;
 use sqlx::{AssertSqlSafe, Executor, PgPool};
 
 use crate::bench::{Bench, Order, succeeded};
@@ -151,57 +151,4 @@ async fn the_database_has_the_transition_table_of_the_domain(pool: PgPool) {
             assert_eq!(refused, expected, "{from} → {to}");
         }
     }
-}
-
-#[sqlx::test(migrator = "engine::MIGRATOR")]
-async fn the_database_has_the_currencies_of_the_domain(pool: PgPool) {
-    let rows: Vec<(String, i16, i16)> = sqlx::query_as(
-        "SELECT currency, minor_exponent, ledger_exponent FROM currencies ORDER BY 1",
-    )
-    .fetch_all(&pool)
-    .await
-    .unwrap();
-    let table = |currency: Currency| {
-        let exponent = |digits: u32| i16::try_from(digits).unwrap();
-        (
-            currency.code().to_owned(),
-            exponent(currency.minor_exponent()),
-            exponent(currency.ledger_exponent()),
-        )
-    };
-    assert_eq!(rows, Currency::all().map(table).collect::<Vec<_>>());
-}
-
-#[sqlx::test(migrator = "engine::MIGRATOR")]
-async fn every_unique_key_of_tenant_data_leads_with_the_tenant(pool: PgPool) {
-    let keys: Vec<(String, String)> = sqlx::query_as(
-        "SELECT i.indrelid::regclass::text || ' ' || i.indexrelid::regclass::text, first.attname::text
-         FROM pg_index i
-         JOIN pg_attribute tenant ON tenant.attrelid = i.indrelid AND tenant.attname = 'tenant_id' AND tenant.attnotnull
-         JOIN pg_attribute first ON first.attrelid = i.indrelid AND first.attnum = i.indkey[0]
-         WHERE i.indisunique AND i.indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)
-         ORDER BY 1",
-    )
-    .fetch_all(&pool)
-    .await
-    .unwrap();
-    assert!(keys.len() > 10, "{keys:?}");
-    let strays: Vec<_> = keys
-        .iter()
-        .filter(|(_, first)| first != "tenant_id")
-        .collect();
-    assert!(strays.is_empty(), "{strays:?}");
-}
-
-#[sqlx::test(migrator = "engine::MIGRATOR")]
-async fn every_column_is_commented(pool: PgPool) {
-    let bare: Vec<(String,)> = sqlx::query_as(
-        "SELECT c.relname || '.' || a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
-         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT a.attisdropped
-           AND c.relname NOT LIKE '\\_sqlx%' AND col_description(c.oid, a.attnum) IS NULL",
-    )
-    .fetch_all(&pool)
-    .await
-    .unwrap();
-    assert_eq!(bare, []);
 }

@@ -8,7 +8,7 @@ use engine::ledger::{self, PostError, Posting};
 use serde_json::json;
 use sqlx::PgPool;
 
-use crate::bench::{Bench, usd};
+use crate::bench::{Bench, until_blocked, usd};
 
 fn expiry(bench: &Bench, lot: LotId, amount: &str) -> Posting {
     let key = SettlementKey {
@@ -137,4 +137,28 @@ async fn balances_that_moved_since_they_were_locked_are_not_overwritten(pool: Pg
     let posting = expiry(&bench, lot, "1");
     let refused = ledger::post(&mut tx, &bench.engine, stale, &[posting], bench.now()).await;
     assert!(matches!(refused, Err(PostError::Raced)), "{refused:?}");
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn the_lock_of_a_wallet_is_waited_for_and_then_shows_what_was_posted(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    let lot = bench.grant("3", None).await;
+    let wallet = (bench.tenant, bench.wallet);
+    let mut first = bench.begin().await;
+    let locked = ledger::lock(&mut first, &[wallet], &[]).await.unwrap();
+    let engine = bench.engine.clone();
+    let second = tokio::spawn(async move {
+        let mut tx = engine.pool().begin().await.unwrap();
+        let locked = ledger::lock(&mut tx, &[wallet], &[]).await.unwrap();
+        let funds = locked.get(wallet.0, wallet.1).unwrap();
+        let at = engine.clock().now();
+        (funds.available().unwrap(), funds.spendable(at).unwrap())
+    });
+    until_blocked(&bench.owner).await;
+    let posting = expiry(&bench, lot, "1");
+    ledger::post(&mut first, &bench.engine, locked, &[posting], bench.now())
+        .await
+        .unwrap();
+    first.commit().await.unwrap();
+    assert_eq!(second.await.unwrap(), (usd("2"), usd("2")));
 }
