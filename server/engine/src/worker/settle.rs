@@ -348,8 +348,12 @@ fn explain(error: &SettleError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
+        // The driver's errors repeat their cause.
+        let words = error.to_string();
+        if !text.ends_with(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
         cause = error.source();
     }
     text.chars()

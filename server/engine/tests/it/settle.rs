@@ -225,6 +225,23 @@ async fn a_late_success_without_funds_waits_for_a_top_up(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn what_one_event_of_a_batch_returns_the_next_may_spend(pool: PgPool) {
+    let bench = with_credit(pool, "10").await;
+    let revived = bench.submit(4).await;
+    bench.hear(&failed("e1", revived, 1)).await;
+    bench.settle().await;
+    let whole = bench.submit(10).await;
+    bench.hear(&succeeded("e2", whole, 1, 2)).await;
+    let late = bench.hear(&succeeded("e3", revived, 3, 2)).await;
+    bench.settle().await;
+    assert_eq!(bench.outcome(late).await, "applied");
+    assert_eq!(
+        bench.balances().await,
+        "available 6\nfunding -10\nrevenue 4\n"
+    );
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn usage_above_the_hold_follows_the_tenants_policy(pool: PgPool) {
     let bench = with_credit(pool, "12").await;
     for (policy, job_after, balances) in [
