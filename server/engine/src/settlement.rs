@@ -20,11 +20,11 @@ use std::{
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
     event::EventState,
-    id::EventId,
+    id::{EventId, TenantId},
     money::{AmountError, Currency},
     price::Price,
 };
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use crate::{
     Engine,
@@ -297,4 +297,17 @@ pub async fn set_aside(
 /// [`StoreError`].
 pub async fn decided_among(conn: &mut PgConnection, events: &[EventId]) -> Result<u64, StoreError> {
     store::decided_among(conn, events).await
+}
+
+/// Makes the events of a tenant due that wait for funds. A statement of its own, after the commit that
+/// brought the funds: workers lock events before wallets, so a wallet's transaction must not.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn wake_for_funds(
+    pool: &PgPool,
+    tenant: TenantId,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    store::wake_for_funds(pool, tenant, now).await
 }

@@ -19,6 +19,7 @@ use crate::{
     Engine,
     error::StoreError,
     ledger::{self, PostError, Posting},
+    settlement,
 };
 
 /// Credit to be granted.
@@ -172,6 +173,12 @@ impl Engine {
         let mut tx = self.pool().begin().await.map_err(StoreError::from)?;
         let lot = grant(&mut tx, self, credit).await?;
         tx.commit().await.map_err(StoreError::from)?;
+        // The credit stands either way; what waits for it is looked at again within a minute anyway.
+        if let Err(error) =
+            settlement::wake_for_funds(self.pool(), credit.tenant, self.clock().now()).await
+        {
+            tracing::warn!(%error, tenant = %credit.tenant, "events that wait for funds were not woken");
+        }
         Ok(lot)
     }
 }

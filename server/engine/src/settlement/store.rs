@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use domain::{
     canonical::Hash,
-    event::EventState,
+    event::{EventState, WaitReason},
     id::{EventId, JobId, TenantId, WalletId},
     job::State,
     money::Currency,
     price::Price,
     settlement::{SettlementKey, Subject},
 };
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 pub use self::claim::Due;
@@ -300,4 +300,22 @@ pub(super) async fn decided_among(
         .into_iter()
         .filter(|decided| *decided == Some(true))
         .count() as u64)
+}
+
+/// Makes due what waits for a tenant's funds.
+pub(super) async fn wake_for_funds(
+    pool: &PgPool,
+    tenant: TenantId,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE events SET due_at = $2
+         WHERE state = 'waiting' AND reason = $3 AND tenant_id = $1 AND due_at > $2",
+        tenant.0,
+        now,
+        WaitReason::Funds.as_str(),
+    )
+    .execute(pool)
+    .await?;
+    Ok(())
 }

@@ -7,14 +7,8 @@ use chrono::{DateTime, Utc};
 use domain::{
     id::{LotId, SourceId, TenantId, WalletId},
     money::{Amount, Currency},
-    settlement::{Effect, Entry, EntryType, Phase, SettlementKey, Subject},
 };
-use engine::{
-    Engine,
-    clock::Clock,
-    ledger::{self, Posting},
-};
-use serde_json::json;
+use engine::{Engine, clock::Clock, ledger, wallet::Grant};
 use sqlx::PgPool;
 
 pub use inbox::*;
@@ -113,43 +107,14 @@ impl Bench {
         amount: &str,
         expires_at: Option<DateTime<Utc>>,
     ) -> LotId {
-        let mut tx = self.engine.pool().begin().await.unwrap();
-        let locked = ledger::lock(&mut tx, &[(self.tenant, wallet)], &[])
-            .await
-            .unwrap();
-        let lot = LotId(self.engine.mint());
-        let livemode = locked.get(self.tenant, wallet).unwrap().livemode;
-        sqlx::query(
-            "INSERT INTO lots (tenant_id, lot_id, wallet_id, currency, livemode, amount, remaining, note, granted_at, expires_at)
-             VALUES ($1, $2, $3, 'USD', $4, $5, $5, 'test', $6, $7)",
-        )
-        .bind(self.tenant.0)
-        .bind(lot.0)
-        .bind(wallet.0)
-        .bind(livemode)
-        .bind(usd(amount).value())
-        .bind(start())
-        .bind(expires_at)
-        .execute(&mut *tx)
-        .await
-        .unwrap();
-        let key = SettlementKey {
+        let credit = Grant {
             tenant: self.tenant,
-            subject: Subject::Lot(lot),
-            phase: Phase::Grant,
-            version: 1,
-        };
-        let posting = Posting {
-            key,
             wallet,
-            effect: grant_effect(amount),
-            event: None,
+            amount: usd(amount),
+            expires_at,
+            note: "test".to_owned(),
         };
-        ledger::post(&mut tx, &self.engine, locked, &[posting], self.now())
-            .await
-            .unwrap();
-        tx.commit().await.unwrap();
-        lot
+        self.engine.grant(&credit).await.unwrap()
     }
 
     /// The bench's instant.
@@ -199,19 +164,4 @@ pub async fn until_blocked(pool: &PgPool) {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
     panic!("nobody waits for a lock");
-}
-
-fn grant_effect(amount: &str) -> Effect {
-    let amount = usd(amount);
-    let entries = vec![Entry {
-        entry_type: EntryType::Grant,
-        amount,
-    }];
-    Effect {
-        phase: Phase::Grant,
-        version: 1,
-        amount,
-        entries,
-        snapshot: json!({ "note": "test" }),
-    }
 }

@@ -208,7 +208,8 @@ async fn a_late_success_without_funds_waits_for_a_top_up(pool: PgPool) {
         "failed released held 0 captured 0 owed 0"
     );
     bench.grant("5", None).await;
-    bench.settle_after(TimeDelta::seconds(1)).await;
+    // Credit wakes what waited for it.
+    bench.settle().await;
     assert_eq!(bench.outcome(event).await, "applied");
     assert_eq!(
         bench.job(job).await,
