@@ -119,9 +119,12 @@ pub struct DaySum {
     pub amount: Amount,
 }
 
+/// Sums by day, and when each was read.
+type Days = BTreeMap<NaiveDate, (DateTime<Utc>, Vec<DaySum>)>;
+
 /// Days summed up before.
 #[derive(Debug, Default)]
-pub struct Memory(Mutex<BTreeMap<NaiveDate, (DateTime<Utc>, Vec<DaySum>)>>);
+pub struct Memory(Mutex<Days>);
 
 /// Reads the first page.
 ///

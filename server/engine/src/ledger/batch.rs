@@ -306,12 +306,15 @@ fn lot_changes(draws: &[PlannedDraw]) -> BTreeMap<(TenantId, LotId), Decimal> {
     changes
 }
 
-/// One change a platform account, in account order: the sum, and how many transfers it sums up.
+/// Sum and number of the transfers of each platform account, in account order.
+type PlatformChanges = BTreeMap<(AccountId, TenantId), (Decimal, i64)>;
+
+/// One change a platform account.
 fn platform_changes(
     transfers: &[PlannedTransfer],
     accounts: &store::PlatformAccounts,
-) -> Result<BTreeMap<(AccountId, TenantId), (Decimal, i64)>, StoreError> {
-    let mut changes = BTreeMap::<_, (Decimal, i64)>::new();
+) -> Result<PlatformChanges, StoreError> {
+    let mut changes = PlatformChanges::new();
     for transfer in transfers {
         let amount = transfer.entry.amount.value();
         for (side, change) in [(transfer.debit, -amount), (transfer.credit, amount)] {

@@ -8,6 +8,9 @@ use uuid::Uuid;
 use super::JobRow;
 use crate::error::StoreError;
 
+/// Picks a text of a row, where there is one.
+type PickText<'r> = fn(&'r JobRow) -> Option<&'r str>;
+
 /// Saves changed jobs.
 pub(in crate::settlement) async fn save_jobs<'r>(
     conn: &mut PgConnection,
@@ -28,7 +31,7 @@ pub(in crate::settlement) async fn save_jobs<'r>(
         |pick: fn(&JobRow) -> Option<Uuid>| rows.iter().map(|row| pick(row)).collect::<Vec<_>>();
     let words =
         |pick: fn(&JobRow) -> &'static str| rows.iter().map(|row| pick(row)).collect::<Vec<_>>();
-    let texts: fn(&[&'r JobRow], fn(&'r JobRow) -> Option<&'r str>) -> Vec<Option<&'r str>> =
+    let texts: fn(&[&'r JobRow], PickText<'r>) -> Vec<Option<&'r str>> =
         |rows, pick| rows.iter().map(|row| pick(row)).collect();
     let billed = Usage::of(rows);
     let entered: Vec<_> = rows
