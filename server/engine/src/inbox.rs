@@ -13,6 +13,8 @@
 //! Concurrent deliveries share commits: each flusher takes what queued up while it was busy, without a
 //! timer, and writes it as one statement. Duplicates cost a second and a third one.
 
+mod flusher;
+mod pace;
 mod queue;
 mod rejected;
 mod store;

@@ -7,3 +7,4 @@ mod job_life;
 mod jobs;
 mod signature_check;
 mod tidy;
+mod webhooks;
