@@ -120,11 +120,11 @@ pub struct DaySum {
 }
 
 /// Sums by day, and when each was read.
-type Days = BTreeMap<NaiveDate, (DateTime<Utc>, Vec<DaySum>)>;
+type SumsByDay = BTreeMap<NaiveDate, (DateTime<Utc>, Vec<DaySum>)>;
 
 /// Days summed up before.
 #[derive(Debug, Default)]
-pub struct Memory(Mutex<Days>);
+pub struct Memory(Mutex<SumsByDay>);
 
 /// Reads the first page.
 ///

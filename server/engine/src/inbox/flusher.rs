@@ -89,7 +89,7 @@ impl Flusher {
     /// refuses stands alone.
     async fn write(&mut self, deliveries: &[&Delivery]) -> Answers {
         let mut answers = vec![Err(AcceptError::Storage); deliveries.len()];
-        let mut parts = vec![0..deliveries.len()];
+        let mut parts: Vec<_> = std::iter::once(0..deliveries.len()).collect();
         while let Some(part) = parts.pop() {
             match self.write_once_more(&deliveries[part.clone()]).await {
                 Ok(accepted) => {
