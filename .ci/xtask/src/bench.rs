@@ -14,14 +14,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut cluster = Cluster::start(settings).context("the benchmark's PostgreSQL")?;
     let mut bench = cargo();
     bench
-        .args([
-            "bench",
-            "--package",
-            "server",
-            "--bench",
-            "ratios",
-            "--",
-        ])
+        .args(["bench", "--package", "server", "--bench", "ratios", "--"])
         .args(args)
         .env("DATABASE_URL", cluster.url())
         .env("PGBIN", cluster.programs().bindir());

@@ -85,9 +85,7 @@ impl Sender {
 
     /// One job event, signed by Standard Webhooks v1.
     fn request(&self, id: &str) -> Vec<u8> {
-        let now = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs());
+        let now = engine::clock::Clock::system().now().timestamp();
         let body = format!(
             r#"{{"type":"job.succeeded","occurred_at":"2026-11-30T20:55:00Z","data":{{"provider_reference":"ref-{id}","model":"m-large","usage":{{"images":"1","input_tokens":"1834"}}}},"trace":"4bf92f3577b34da6a3ce929d0e0e4736","region":"eu-west","customer":"cus_0000018273"}}"#
         );
