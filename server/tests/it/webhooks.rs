@@ -205,7 +205,8 @@ async fn a_delivery_is_answered_with_what_was_stored(pool: PgPool) {
         (StatusCode::OK, &json!("duplicate"))
     );
     assert_eq!(again["event"], body["event"]);
-    let rewritten = good_body().replace(':', " : ");
+    let content: Value = serde_json::from_str(&good_body()).unwrap();
+    let rewritten = serde_json::to_string_pretty(&content).unwrap();
     assert_eq!(
         room.post(letter("msg_1", rewritten)).await.1["status"],
         "duplicate"

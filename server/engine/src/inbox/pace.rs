@@ -19,13 +19,23 @@ pub(super) struct Pace {
     /// Moving average.
     commit_us: AtomicU64,
     pub(super) awake: watch::Sender<usize>,
+    most: usize,
+}
+
+/// Most flushers that may work over a pool of this size: each keeps a connection, and at least half of
+/// the pool is left to everyone else.
+pub(super) fn most_flushers(connections: u32) -> usize {
+    usize::try_from(connections / 2)
+        .unwrap_or(MAX_FLUSHERS)
+        .clamp(1, MAX_FLUSHERS)
 }
 
 impl Pace {
-    pub(super) fn new(awake: watch::Sender<usize>) -> Self {
+    pub(super) fn new(awake: watch::Sender<usize>, most: usize) -> Self {
         Self {
             commit_us: AtomicU64::new(0),
             awake,
+            most,
         }
     }
 
@@ -35,7 +45,7 @@ impl Pace {
         let before = self.commit_us.load(Ordering::Relaxed);
         let average = before - before / 16 + commit_us / 16;
         self.commit_us.store(average, Ordering::Relaxed);
-        let wanted = flushers_for(average);
+        let wanted = flushers_for(average).min(self.most);
         self.awake
             .send_if_modified(|awake| std::mem::replace(awake, wanted) != wanted);
         metrics::histogram!("inbox_flush_seconds").record(took.as_secs_f64());
@@ -60,5 +70,10 @@ mod tests {
             .map(flushers_for)
             .into();
         assert_eq!(flushers, [2, 2, 2, 2, 3, 5, 8, 8]);
+    }
+
+    #[test]
+    fn half_of_the_pool_is_left_to_others() {
+        assert_eq!([1, 4, 8, 24, 1000].map(most_flushers), [1, 2, 4, 8, 8]);
     }
 }

@@ -16,7 +16,7 @@ use tokio::{
 use super::{
     AcceptError, Accepted, Delivery, Rejected,
     flusher::Flusher,
-    pace::{MAX_FLUSHERS, MIN_FLUSHERS, Pace},
+    pace::{MAX_FLUSHERS, MIN_FLUSHERS, Pace, most_flushers},
     queue::{Bounds, Pending, Queue},
     rejected,
 };
@@ -113,7 +113,7 @@ pub(super) type OnFlush = Arc<dyn Fn(Flushed) + Send + Sync>;
 
 impl InboxWriter {
     /// Starts the flushers over a pool whose connections act as the application's role. Each flusher at
-    /// work keeps one of them, so the pool should have room for eight beside its other users.
+    /// work keeps one of them, eight and half of the pool at most.
     /// `on_flush` is called after each flush that stored something.
     pub fn start(
         pool: PgPool,
@@ -127,8 +127,9 @@ impl InboxWriter {
         }));
         let (rejected, to_record) = mpsc::channel(rejected::QUEUE);
         tokio::spawn(rejected::record(pool.clone(), to_record));
-        let awake = watch::Sender::new(MIN_FLUSHERS);
-        let pace = Arc::new(Pace::new(awake.clone()));
+        let most = most_flushers(pool.options().get_max_connections());
+        let awake = watch::Sender::new(MIN_FLUSHERS.min(most));
+        let pace = Arc::new(Pace::new(awake.clone(), most));
         let on_flush: OnFlush = Arc::new(on_flush);
         let mut tasks = JoinSet::new();
         for number in 0..MAX_FLUSHERS {
