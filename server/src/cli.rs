@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand};
 use crate::{
     config::{DataArgs, LogFormat, ServeArgs},
     database::Database,
+    demo::{self, DemoArgs},
     serve::Server,
     telemetry,
 };
@@ -55,6 +56,11 @@ enum Command {
     /// Work on sources: the senders of webhooks.
     #[command(subcommand)]
     Source(source::SourceCommand),
+    /// Run with demo data and a simulated provider, to look at or to prove itself.
+    Demo(Box<DemoArgs>),
+    /// Play the demo's provider; the demo starts this by itself.
+    #[command(hide = true)]
+    DemoProvider,
     /// Work on webhook signatures.
     #[command(subcommand)]
     Signature(signature::SignatureCommand),
@@ -73,6 +79,8 @@ impl Cli {
             Command::Price(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Operator(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Source(command) => block_on(LogFormat::Pretty, command.run()),
+            Command::Demo(args) => block_on_quietly(demo::run(*args)),
+            Command::DemoProvider => block_on_quietly(demo::run_provider()),
             Command::Signature(command) => command.run(),
         }
     }
@@ -96,9 +104,20 @@ async fn migrate(data: DataArgs) -> Outcome {
     Ok(())
 }
 
-/// Runs a command to its end on a runtime of its own.
+/// Runs a command to its end.
 fn block_on(format: LogFormat, command: impl Future<Output = Outcome>) -> ExitCode {
-    telemetry::init_logs(format);
+    telemetry::init_logs(format, telemetry::USUAL);
+    conclude(command)
+}
+
+/// Runs a command whose own lines are what a person looks at.
+fn block_on_quietly(command: impl Future<Output = Outcome>) -> ExitCode {
+    telemetry::init_logs(LogFormat::Pretty, telemetry::QUIET);
+    conclude(command)
+}
+
+/// Runs on a runtime of its own, and says what went wrong.
+fn conclude(command: impl Future<Output = Outcome>) -> ExitCode {
     let threads = std::thread::available_parallelism()
         .map_or(MIN_THREADS, usize::from)
         .max(MIN_THREADS);

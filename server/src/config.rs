@@ -24,6 +24,12 @@ impl DatabaseUrl {
     }
 }
 
+impl From<PgConnectOptions> for DatabaseUrl {
+    fn from(options: PgConnectOptions) -> Self {
+        Self(options)
+    }
+}
+
 impl FromStr for DatabaseUrl {
     type Err = DatabaseUrlError;
 

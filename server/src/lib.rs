@@ -7,6 +7,7 @@ pub mod cli;
 pub mod config;
 pub mod console;
 pub mod database;
+mod demo;
 pub mod http;
 pub mod jwks;
 pub mod serve;

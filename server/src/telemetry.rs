@@ -14,10 +14,15 @@ const SECONDS: &[f64] = &[
 
 static METRICS: OnceLock<PrometheusHandle> = OnceLock::new();
 
-/// Starts writing log lines to standard error. `RUST_LOG` filters them; a second call does nothing.
-pub fn init_logs(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn,tower_sessions=warn"));
+/// What is logged when `RUST_LOG` says nothing.
+pub const USUAL: &str = "info,sqlx=warn,tower_sessions=warn";
+/// The same for commands whose own output matters.
+pub const QUIET: &str = "warn,sqlx=error,engine::inbox=error";
+
+/// Starts writing log lines to standard error. `RUST_LOG` filters them, or else `unsaid`; a second call
+/// does nothing.
+pub fn init_logs(format: LogFormat, unsaid: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(unsaid));
     let registry = tracing_subscriber::registry().with(filter);
     let installed = match format {
         LogFormat::Pretty => registry

@@ -1,5 +1,7 @@
 //! What people see of the inbox: events, deliveries, conflicts. Pages are keyset pages, newest first.
 
+mod totals;
+
 use chrono::{DateTime, Utc};
 use domain::{
     canonical::Hash,
@@ -9,6 +11,8 @@ use domain::{
 use uuid::Uuid;
 
 use crate::{Engine, error::StoreError};
+
+pub use totals::Totals;
 
 /// Which events to list. Everything left out does not filter.
 #[derive(Clone, Debug, Default)]
