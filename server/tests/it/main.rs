@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod console;
+mod drills;
+mod fault_proxy;
 mod house;
 mod job_life;
 mod jobs;
