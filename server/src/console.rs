@@ -11,6 +11,7 @@ pub mod hub;
 mod jump;
 mod live;
 mod preferences;
+mod problem_page;
 mod return_path;
 mod session_store;
 mod sign_in;
@@ -84,6 +85,10 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
     let csrf = CsrfLayer::new().with_rejection_response(|_| {
         Problem::new(Kind::Forbidden, "A form of another site cannot act here.").into_response()
     });
+    let drawn = problem_page::Pages {
+        console: console.clone(),
+        options: site::leptos_options(args),
+    };
     Router::new()
         .route("/sign-in", post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
@@ -98,6 +103,7 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .layer(sessions)
         .layer(csrf)
         .layer(DefaultBodyLimit::max(FORM_BYTES))
+        .layer(middleware::from_fn_with_state(drawn, problem_page::show))
         .merge(site::routes(args))
         .layer(middleware::from_fn_with_state(console, headers::secure))
         .layer(CompressionLayer::new())

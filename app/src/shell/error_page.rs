@@ -4,9 +4,10 @@
 use http::StatusCode;
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
+use leptos_meta::provide_meta_context;
 
-use super::FrameData;
 use super::frame::{Frame, PlainFrame};
+use super::{Document, FrameData};
 use crate::ui::{ButtonKind, Id, LinkButton};
 
 /// What went wrong.
@@ -109,6 +110,18 @@ pub fn ErrorPage(
     } else {
         view! { <PlainFrame title>{body}</PlainFrame> }.into_any()
     }
+}
+
+/// The whole document of an error that kept the pages from being asked.
+#[component]
+pub fn ErrorDocument(
+    /// Where the assets are.
+    options: LeptosOptions,
+    /// What went wrong.
+    kind: ErrorKind,
+) -> impl IntoView {
+    provide_meta_context();
+    view! { <Document options><ErrorPage kind/></Document> }
 }
 
 /// The answer to every address that no route has.
