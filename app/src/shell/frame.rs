@@ -54,7 +54,7 @@ pub fn Frame(
     let frame = FrameData::current();
     let zone = frame.zone.label.clone();
     view! {
-        <Title text=format!("{title} · Quittance")/>
+        <Title text=title_text(&title)/>
         <a class="skip" href="#main">"Skip to content"</a>
         <div class="band"></div>
         <div class="frame">
@@ -83,7 +83,7 @@ pub fn PlainFrame(
 ) -> AnyView {
     let frame = FrameData::current();
     view! {
-        <Title text=format!("{title} · Quittance")/>
+        <Title text=title_text(&title)/>
         <div class="band"></div>
         <div class="plain">
             <main id="main">
@@ -95,6 +95,13 @@ pub fn PlainFrame(
         </div>
     }
     .into_any()
+}
+
+/// The document's title, encoded: `leptos_meta` writes it into the head as it is, and a sender chooses
+/// part of it.
+fn title_text(title: &str) -> String {
+    let title = title.replace('&', "&amp;").replace('<', "&lt;");
+    format!("{title} · Quittance")
 }
 
 /// The mark and the name, leading home.
@@ -151,4 +158,17 @@ fn Foot(zone: String) -> AnyView {
         </footer>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title_text;
+
+    #[test]
+    fn a_title_cannot_close_itself() {
+        assert_eq!(
+            title_text("</title><svg onload=a()> & more"),
+            "&lt;/title>&lt;svg onload=a()> &amp; more · Quittance"
+        );
+    }
 }
