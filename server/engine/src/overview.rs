@@ -203,3 +203,12 @@ pub async fn attention(engine: &Engine) -> Result<BTreeMap<EventState, i64>, Sto
     let mut conn = engine.pool().acquire().await?;
     views::attention(&mut conn).await
 }
+
+/// Contents that contradict an event, at most [`MOST`].
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn contradicted(engine: &Engine) -> Result<i64, StoreError> {
+    let mut conn = engine.pool().acquire().await?;
+    views::conflicts(&mut conn).await
+}

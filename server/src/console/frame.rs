@@ -97,8 +97,15 @@ async fn desks(engine: &Engine) -> Result<Vec<Desk>, StoreError> {
             .get(&state)
             .map_or(0, |count| (*count).unsigned_abs()),
     };
+    let contradicted = Desk {
+        label: "Contradicted".to_owned(),
+        href: "/events?contradicted=true".to_owned(),
+        glyph: Glyph::Quarantine,
+        count: overview::contradicted(engine).await?.unsigned_abs(),
+    };
     Ok(vec![
-        desk("Conflicts", EventState::Conflict, Glyph::Quarantine),
+        contradicted,
+        desk("Conflicts", EventState::Conflict, Glyph::Exceptions),
         desk("Rejected", EventState::Rejected, Glyph::StateStop),
         desk("Failing", EventState::Failed, Glyph::StateAttention),
     ])
