@@ -68,7 +68,14 @@ fn table(
     let rows = rows.collect_view();
     view! {
         <Section title id>
-            <DataTable id=format!("{id}-table") caption=title columns plain=true>{rows}</DataTable>
+            <DataTable
+                id=format!("{id}-table")
+                caption=format!("{title}, word by word")
+                columns
+                plain=true
+            >
+                {rows}
+            </DataTable>
         </Section>
     }
     .into_any()
