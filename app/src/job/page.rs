@@ -1,7 +1,7 @@
 //! The page: head, sentence, proof, comparison, pricing, raw evidence.
 
 use domain::event::EventState;
-use domain::id::JobId;
+use domain::id::{EventId, JobId};
 use domain::job::State;
 use domain::settlement::Phase;
 use engine::settlement::views::{self, JobProof};
@@ -13,7 +13,8 @@ use super::sentence::sentence;
 use super::side::Side;
 use super::snapshot::{Rating, priced};
 use super::timeline::Timeline;
-use crate::context::{PageError, page};
+use crate::context::{PageError, may_read_payloads, page};
+use crate::mask::masked;
 use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{Amount, Fact, JsonView, NextStep, ObjectHead, Section, Sentence, Time};
 use crate::words::{count, job_tone, money, settlement_words, span, titled};
@@ -31,12 +32,20 @@ pub fn JobPage() -> AnyView {
         let proof = views::job_proof(&mut books, id)
             .await?
             .ok_or(PageError::NotFound)?;
-        Ok(view! { <Job proof/> }.into_any())
+        // Given back before another connection is asked for: a page never holds two.
+        drop(books);
+        let last = proof.events.last().map(|event| event.event);
+        let last = match last.filter(|_| may_read_payloads()) {
+            Some(event) => engine.event(event).await?,
+            None => None,
+        };
+        let payload = last.and_then(|last| Some((last.event.id, last.payload?.body)));
+        Ok(view! { <Job proof payload/> }.into_any())
     })
 }
 
 #[component]
-fn Job(proof: JobProof) -> AnyView {
+fn Job(proof: JobProof, payload: Option<(EventId, Vec<u8>)>) -> AnyView {
     let zone = FrameData::current().zone.label;
     let id = proof.job.job.to_string();
     let tail = id
@@ -65,7 +74,7 @@ fn Job(proof: JobProof) -> AnyView {
     let head = view! { <Head proof=proof.clone()/> };
     let timeline = view! { <Timeline proof=proof.clone()/> };
     let compare = view! { <Compare proof=proof.clone()/> };
-    let raw = view! { <Raw proof=proof.clone()/> };
+    let raw = view! { <Raw proof=proof.clone() payload/> };
     view! {
         <Frame title crumbs>
             {head}
@@ -184,7 +193,11 @@ fn next(proof: &JobProof) -> String {
 }
 
 #[component]
-fn Raw(proof: JobProof) -> AnyView {
+fn Raw(proof: JobProof, payload: Option<(EventId, Vec<u8>)>) -> AnyView {
+    let payload = payload.map(|(event, body)| {
+        let raw = masked(&String::from_utf8_lossy(&body));
+        view! { <JsonView title=format!("Payload of {event}, the last event") raw/> }
+    });
     let snapshots = proof.settlements.iter().map(|settlement| {
         let key = settlement.line.key;
         view! {
@@ -201,6 +214,7 @@ fn Raw(proof: JobProof) -> AnyView {
             <div class="stack" data-gap="small">
                 <JsonView title="Estimated usage" raw=estimate/>
                 {snapshots}
+                {payload}
             </div>
         </Section>
     }

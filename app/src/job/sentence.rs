@@ -92,6 +92,9 @@ fn told(settlement: &SettlementView) -> Vec<String> {
                 figure(document.charged_after),
             );
             out.push(match before.zip(after) {
+                Some((before, after)) if before == after => {
+                    format!("then heard other usage, which left it at {after}")
+                }
                 Some((before, after)) => format!("then corrected {before} to {after}"),
                 None => format!("then adjusted by {amount}"),
             });

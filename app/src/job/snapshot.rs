@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 use serde::Deserialize;
 
 use crate::ui::{Amount, AmountText, Column, DataTable};
-use crate::words::{quantity, titled};
+use crate::words::quantity;
 
 /// A settlement's snapshot. Which parts it has depends on the phase; none is required, so that a
 /// page is shown for whatever was stored.
@@ -96,10 +96,8 @@ pub(crate) fn Rating(
         .collect_view();
     let total = view! {
         <tr>
-            <th scope="row" colspan="3">
-                {if rounded { "Total, rounded once" } else { "Total" }}
-                <span class="detail">{titled(&rounding(&rating))}</span>
-            </th>
+            <th scope="row">{if rounded { "Total, rounded once" } else { "Total" }}</th>
+            <td class="muted" colspan="2">{rounding(&rating)}</td>
             <td class="num"><Amount value=sum(&rating, rating.total) places/></td>
         </tr>
     };

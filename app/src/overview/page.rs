@@ -105,7 +105,8 @@ fn event(row: Event) -> impl IntoView {
         None => String::new(),
     };
     let anchor = if contradicted { "#conflicts" } else { "" };
-    let detail = view! { {row.source_slug} }.into_any();
+    let detail = format!("{} · {}", row.source_slug, row.id);
+    let detail = view! { {detail} }.into_any();
     let job = match row.job {
         Some((_, job)) => {
             let href = format!("/jobs/{job}");
@@ -116,7 +117,7 @@ fn event(row: Event) -> impl IntoView {
     view! {
         <tr data-tone=tone.as_str()>
             <RowLink href=format!("/events/{}{anchor}", row.id) detail>
-                {format!("Event {} {}", row.id, row.kind)}
+                {row.kind}
             </RowLink>
             <td><StateBadge tone label/><span class="detail">{why}</span></td>
             <td>{job}</td>

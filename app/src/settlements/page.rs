@@ -40,6 +40,7 @@ fn Settlement(settlement: SettlementView) -> AnyView {
         Crumb::here(name.clone()),
     ];
     let title = format!("{name} of {}", settlement.line.tenant_name);
+    let key_text = key.to_string();
     let head = head(&settlement);
     let told = told(&settlement);
     let transfers = transfers(&settlement.transfers);
@@ -54,7 +55,10 @@ fn Settlement(settlement: SettlementView) -> AnyView {
             {head}
             <div class="split">
                 <div class="stack">
-                    <Sentence>{told}</Sentence>
+                    <div class="stack" data-gap="small">
+                        <Sentence>{told}</Sentence>
+                        <p class="muted">"Key "<Id value=key_text what="settlement key" full=true/></p>
+                    </div>
                     <Section title="Transfers" id="transfers">{transfers}</Section>
                     {lots}
                     {pricing}
@@ -145,7 +149,8 @@ fn transfers(transfers: &[TransferView]) -> AnyView {
         }
     });
     let rows = rows.collect_view();
-    let balances = shifts(transfers).into_iter().map(|shift| {
+    let balances = shifts(transfers);
+    let balances = balances.into_iter().map(|shift| {
         view! {
             <Pair label=titled(&shift.account) num=true>
                 <Amount value=shift.before places/>" → "<Amount value=shift.after places/>
@@ -153,10 +158,19 @@ fn transfers(transfers: &[TransferView]) -> AnyView {
         }
     });
     let balances = balances.collect_view();
+    let balances = view! {
+        <section class="card">
+            <h3>"What it did to the wallet"</h3>
+            <KeyValue>{balances}</KeyValue>
+        </section>
+    };
     view! {
-        <DataTable id="entries" caption="Transfers in posting order" columns plain=true>{rows}</DataTable>
-        <h3>"Wallet balances, before and after"</h3>
-        <KeyValue>{balances}</KeyValue>
+        <div class="stack" data-gap="small">
+            <DataTable id="entries" caption="Transfers in posting order" columns plain=true>
+                {rows}
+            </DataTable>
+            {balances}
+        </div>
     }
     .into_any()
 }
@@ -194,11 +208,7 @@ fn lots(draws: &[DrawView]) -> AnyView {
 
 fn side(settlement: &SettlementView) -> AnyView {
     let line = &settlement.line;
-    let (key, id, hash) = (
-        line.key.to_string(),
-        line.id.to_string(),
-        settlement.content_hash.to_string(),
-    );
+    let (id, hash) = (line.id.to_string(), settlement.content_hash.to_string());
     let at = line.settled_at;
     let (subject, href) = (line.key.subject.kind(), subject_href(line));
     let event = line.event.map(|event| {
@@ -211,7 +221,6 @@ fn side(settlement: &SettlementView) -> AnyView {
             <section>
                 <h2>"Identity"</h2>
                 <KeyValue>
-                    <Pair label="Key"><Id value=key what="settlement key"/></Pair>
                     <Pair label="Id"><Id value=id what="settlement id"/></Pair>
                     <Pair label="Content hash"><Id value=hash what="content hash"/></Pair>
                     <Pair label="Settled"><Time at style=TimeStyle::Stamp/></Pair>

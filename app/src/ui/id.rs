@@ -31,8 +31,11 @@ pub fn Id(
     bare: bool,
 ) -> AnyView {
     let (head, middle, tail) = cut(&value);
+    // An empty one would still be drawn as an ellipsis.
+    let middle = (!middle.is_empty())
+        .then(|| view! { <span class="middle">{middle.to_owned()}</span> });
     let text =
-        view! { {head.to_owned()}<span class="middle">{middle.to_owned()}</span>{tail.to_owned()} };
+        view! { {head.to_owned()}{middle}{tail.to_owned()} };
     let text = match href {
         Some(href) => view! { <a href=href>{text}</a> }.into_any(),
         None => text.into_any(),

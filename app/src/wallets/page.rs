@@ -87,6 +87,7 @@ fn Whole(
     view! {
         <Frame title crumbs>
             {head}
+            <div class="stack">
             <div class="split">
                 <div class="stack">
                     <Sentence>{told}</Sentence>
@@ -100,6 +101,7 @@ fn Whole(
                 <Problems problems/>
                 {ledger}
             </Section>
+            </div>
         </Frame>
     }
     .into_any()
