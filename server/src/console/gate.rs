@@ -106,6 +106,11 @@ async fn current(console: &Console, session: &Session) -> Result<Option<Operator
 
 fn turn_away(request: &Request) -> Response {
     let path = request.uri().path();
+    if path.starts_with("/webhooks/") || path.starts_with("/v1/") {
+        // A machine that is sent to a sign-in page learns nothing from it.
+        let detail = "This process serves no such path.";
+        return Problem::new(Kind::NotFound, detail).into_response();
+    }
     if path == "/live" || path == "/jump/suggest" {
         return StatusCode::UNAUTHORIZED.into_response();
     }

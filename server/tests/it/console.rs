@@ -53,6 +53,8 @@ async fn nobody_gets_in_without_signing_in(owner: PgPool) {
         );
     }
     assert_eq!(get(&house, "/live?topic=jobs", "").await.status, 401);
+    let machine = post(&house, "/webhooks/nowhere", &[], "").await;
+    assert_eq!(machine.outcome(), "404 not-found");
     assert_eq!(get(&house, "/sign-in", "").await.status, 200);
     assert_eq!(
         get(&house, "/", "quittance=AAAAAAAAAAAAAAAAAAAAAA")
