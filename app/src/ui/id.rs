@@ -32,10 +32,9 @@ pub fn Id(
 ) -> AnyView {
     let (head, middle, tail) = cut(&value);
     // An empty one would still be drawn as an ellipsis.
-    let middle = (!middle.is_empty())
-        .then(|| view! { <span class="middle">{middle.to_owned()}</span> });
-    let text =
-        view! { {head.to_owned()}{middle}{tail.to_owned()} };
+    let middle =
+        (!middle.is_empty()).then(|| view! { <span class="middle">{middle.to_owned()}</span> });
+    let text = view! { {head.to_owned()}{middle}{tail.to_owned()} };
     let text = match href {
         Some(href) => view! { <a href=href>{text}</a> }.into_any(),
         None => text.into_any(),

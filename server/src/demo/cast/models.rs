@@ -118,24 +118,20 @@ impl Model {
     ///
     /// # Errors
     /// When the table above is not well-formed, which a test excludes.
-    pub(crate) fn price(
-        &self,
-        currency: &str,
-    ) -> Result<Price, Failure> {
-        let component =
-            |meter: &Meter| -> Result<Component, Failure> {
-                let (per, usd, eur, jpy) = meter.price;
-                let price = match currency {
-                    "EUR" => eur,
-                    "JPY" => jpy,
-                    _ => usd,
-                };
-                Ok(Component {
-                    meter: meter.name.parse()?,
-                    price: price.parse()?,
-                    per: per.parse()?,
-                })
+    pub(crate) fn price(&self, currency: &str) -> Result<Price, Failure> {
+        let component = |meter: &Meter| -> Result<Component, Failure> {
+            let (per, usd, eur, jpy) = meter.price;
+            let price = match currency {
+                "EUR" => eur,
+                "JPY" => jpy,
+                _ => usd,
             };
+            Ok(Component {
+                meter: meter.name.parse()?,
+                price: price.parse()?,
+                per: per.parse()?,
+            })
+        };
         let terms = Terms {
             components: self
                 .meters
