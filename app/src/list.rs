@@ -4,6 +4,8 @@
 //! A filter that cannot be read is never dropped silently: the list says so and shows what it shows
 //! without it.
 
+mod key;
+
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -12,8 +14,8 @@ use engine::page::{Cursor, Page};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
-use uuid::Uuid;
 
+pub(crate) use self::key::Key;
 use crate::shell::{FrameData, Mode};
 use crate::ui::{Chip, Choice, EmptyKind, EmptyState, Glyph, Icon, Pager, Tone, ViewLink};
 
@@ -215,47 +217,6 @@ fn cut(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
-/// A key a page of a list can start at. Its text is opaque to whoever keeps the address.
-pub(crate) trait Key: Copy {
-    /// As it stands in an address.
-    fn encode(self) -> String;
-    /// Back from an address.
-    fn decode(text: &str) -> Option<Self>;
-}
-
-impl Key for Uuid {
-    fn encode(self) -> String {
-        self.simple().to_string()
-    }
-
-    fn decode(text: &str) -> Option<Self> {
-        (text.len() == 32)
-            .then(|| Self::try_parse(text).ok())
-            .flatten()
-    }
-}
-
-impl Key for i64 {
-    fn encode(self) -> String {
-        format!("{self:x}")
-    }
-
-    fn decode(text: &str) -> Option<Self> {
-        Self::from_str_radix(text, 16).ok().filter(|key| *key >= 0)
-    }
-}
-
-impl Key for (Uuid, Uuid) {
-    fn encode(self) -> String {
-        format!("{}{}", self.0.simple(), self.1.simple())
-    }
-
-    fn decode(text: &str) -> Option<Self> {
-        let (left, right) = text.split_at_checked(32)?;
-        Some((Uuid::decode(left)?, Uuid::decode(right)?))
-    }
-}
-
 /// Links to the neighbours of a page, and what it shows.
 #[component]
 pub(crate) fn Pages(
@@ -374,6 +335,7 @@ pub(crate) fn mark(tone: Tone) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use domain::job::State;
+    use uuid::Uuid;
 
     use super::*;
 
