@@ -107,10 +107,13 @@ impl Server {
         let mut routes = Router::new()
             .merge(http::ops::routes(engine.clone(), metrics))
             .merge(http::problem::routes());
+        let mut inbox = None;
         if args.has(Role::Receiver) {
-            routes = routes.merge(parts.receiver(&mut tasks).await?);
+            let (receiver, writer) = parts.receiver(&mut tasks).await?;
+            routes = routes.merge(receiver);
+            inbox = Some(writer);
         }
-        routes = parts.roles(routes, &mut tasks);
+        routes = parts.roles(routes, &mut tasks, inbox);
 
         let service = http::layered(routes).into_make_service_with_connect_info::<SocketAddr>();
         let stopped = stop.clone().cancelled_owned();
@@ -188,7 +191,7 @@ impl Parts<'_> {
     async fn receiver(
         &self,
         tasks: &mut JoinSet<Result<(), ServeError>>,
-    ) -> Result<Router, ServeError> {
+    ) -> Result<(Router, InboxWriter), ServeError> {
         let engine = self.engine.clone();
         let keeper = SourceKeeper::load(engine.clone(), self.args.data.master_key()?).await?;
         let (wake, news) = (self.wake.clone(), engine.news().clone());
@@ -205,7 +208,7 @@ impl Parts<'_> {
             ..WriterSettings::default()
         };
         let (inbox, writer) = InboxWriter::start(pool, settings, on_flush);
-        let receiver = Receiver::new(keeper.sources(), inbox, engine.clock().clone())?;
+        let receiver = Receiver::new(keeper.sources(), inbox.clone(), engine.clock().clone())?;
         let served = self.served.clone();
         tasks.spawn(async move {
             served.cancelled().await;
@@ -222,11 +225,17 @@ impl Parts<'_> {
             jwks::run(engine, keeper, stop).await;
             Ok(())
         });
-        Ok(webhooks::routes(receiver))
+        Ok((webhooks::routes(receiver), inbox))
     }
 
-    /// Adds the routes and tasks of the roles this process has.
-    fn roles(&self, mut routes: Router, tasks: &mut JoinSet<Result<(), ServeError>>) -> Router {
+    /// Adds the routes and tasks of the other roles this process has. Workers take smaller batches while
+    /// deliveries wait in `inbox`.
+    fn roles(
+        &self,
+        mut routes: Router,
+        tasks: &mut JoinSet<Result<(), ServeError>>,
+        inbox: Option<InboxWriter>,
+    ) -> Router {
         let Self {
             args, engine, stop, ..
         } = self;
@@ -257,6 +266,9 @@ impl Parts<'_> {
             };
             if !args.has(Role::Worker) {
                 settings.settlers = 0;
+            }
+            if let Some(inbox) = inbox {
+                settings.busy = Arc::new(move || inbox.depth() > 0);
             }
             let mut workers = worker::spawn(engine, &settings, &self.wake, stop);
             tasks.spawn(async move {

@@ -1,6 +1,12 @@
 //! Races, faults and crashes: interleaved on purpose, never hoped for.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use chrono::TimeDelta;
 use domain::id::{EventId, JobId};
@@ -293,6 +299,29 @@ async fn a_fault_of_the_storage_is_no_events_fault(pool: PgPool) {
     .await;
     assert!(bench.settler().work().await.is_err());
     assert_eq!(bench.outcome(event).await, "received");
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn a_batch_is_small_while_deliveries_wait(pool: PgPool) {
+    let bench = with_credit(pool, "10").await;
+    for number in 0..5 {
+        let job = bench.submit(1).await;
+        bench.hear(&failed(&format!("e{number}"), job, 1)).await;
+    }
+    let waiting = Arc::new(AtomicBool::new(true));
+    let settings = Settings {
+        shards: 1,
+        busy_batch: 2,
+        busy: Arc::new({
+            let waiting = waiting.clone();
+            move || waiting.load(Ordering::Relaxed)
+        }),
+        ..Settings::default()
+    };
+    let settler = Settler::new(bench.engine.clone(), settings, 0);
+    assert_eq!(settler.work().await.unwrap(), 2);
+    waiting.store(false, Ordering::Relaxed);
+    assert_eq!(settler.work().await.unwrap(), 3);
 }
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
