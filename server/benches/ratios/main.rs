@@ -120,10 +120,17 @@ impl Cluster {
         self.admin.clone().database(name)
     }
 
-    /// The same as an address, for programs.
+    /// The same as an address, for programs: without what only this driver understands.
     pub(crate) fn url(&self, name: &str) -> String {
         use sqlx::ConnectOptions as _;
-        self.options(name).to_url_lossy().to_string()
+        let mut url = self.options(name).to_url_lossy();
+        let known: Vec<_> = url
+            .query_pairs()
+            .filter(|(name, _)| name != "statement-cache-capacity")
+            .map(|(name, value)| (name.into_owned(), value.into_owned()))
+            .collect();
+        url.query_pairs_mut().clear().extend_pairs(known);
+        url.to_string()
     }
 
     async fn execute(&self, sql: String) -> Result<(), Failure> {
