@@ -13,11 +13,17 @@ pub(super) const MIN_FLUSHERS: usize = 2;
 pub(super) const MAX_FLUSHERS: usize = 8;
 /// What a row adds to a flush, taken off its duration to see the cost of the commit.
 const ROW_COST_US: u64 = 20;
+/// How slowly the floor rises towards what is measured: a share of the difference a flush.
+const RISE: u64 = 256;
 
 /// How many flushers are at work, and the commit cost that decides it.
+///
+/// The cost is what the quickest flushes of late took. An average would also count how long a flush
+/// waited for a processor: on a busy machine it would call for more flushers, which would keep the
+/// machine busier and make each commit carry fewer deliveries.
 pub(super) struct Pace {
-    /// Moving average.
-    commit_us: AtomicU64,
+    /// Falls at once to the quickest flush, rises slowly.
+    floor_us: AtomicU64,
     pub(super) awake: watch::Sender<usize>,
     most: usize,
 }
@@ -33,7 +39,7 @@ pub(super) fn most_flushers(connections: u32) -> usize {
 impl Pace {
     pub(super) fn new(awake: watch::Sender<usize>, most: usize) -> Self {
         Self {
-            commit_us: AtomicU64::new(0),
+            floor_us: AtomicU64::new(0),
             awake,
             most,
         }
@@ -42,10 +48,9 @@ impl Pace {
     pub(super) fn learn(&self, took: Duration, rows: usize) {
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let commit_us = took_us.saturating_sub(rows as u64 * ROW_COST_US);
-        let before = self.commit_us.load(Ordering::Relaxed);
-        let average = before - before / 16 + commit_us / 16;
-        self.commit_us.store(average, Ordering::Relaxed);
-        let wanted = flushers_for(average).min(self.most);
+        let floor_us = floor(self.floor_us.load(Ordering::Relaxed), commit_us);
+        self.floor_us.store(floor_us, Ordering::Relaxed);
+        let wanted = flushers_for(floor_us).min(self.most);
         self.awake
             .send_if_modified(|awake| std::mem::replace(awake, wanted) != wanted);
         metrics::histogram!("inbox_flush_seconds").record(took.as_secs_f64());
@@ -54,9 +59,15 @@ impl Pace {
     }
 }
 
-/// Two up to 600 µs, then one more for each 200 µs, up to eight.
+/// The floor after one more flush.
+fn floor(before_us: u64, commit_us: u64) -> u64 {
+    let rise = commit_us.saturating_sub(before_us).div_ceil(RISE);
+    (before_us + rise).min(commit_us)
+}
+
+/// Two up to 1000 µs, then one more for each 200 µs, up to eight.
 fn flushers_for(commit_us: u64) -> usize {
-    let more = usize::try_from(commit_us.saturating_sub(400) / 200).unwrap_or(MAX_FLUSHERS);
+    let more = usize::try_from(commit_us.saturating_sub(800) / 200).unwrap_or(MAX_FLUSHERS);
     (MIN_FLUSHERS + more).min(MAX_FLUSHERS)
 }
 
@@ -66,10 +77,19 @@ mod tests {
 
     #[test]
     fn slow_commits_get_more_flushers() {
-        let flushers: Vec<_> = [0, 85, 300, 599, 600, 1000, 1600, 5000]
+        let flushers: Vec<_> = [0, 85, 300, 999, 1000, 1400, 2000, 5000]
             .map(flushers_for)
             .into();
         assert_eq!(flushers, [2, 2, 2, 2, 3, 5, 8, 8]);
+    }
+
+    #[test]
+    fn a_slow_disk_is_believed_and_a_busy_processor_is_not() {
+        let after = |flushes: &mut dyn Iterator<Item = u64>| flushes.fold(0, floor);
+        assert_eq!(after(&mut std::iter::repeat_n(1500, 4000)), 1500);
+        // One flush in sixteen got through at once: the disk is not what the others waited for.
+        let mut crowded = (0..4000).map(|n| if n % 16 == 0 { 300 } else { 5000 });
+        assert!(after(&mut crowded) < 1000);
     }
 
     #[test]
