@@ -24,7 +24,7 @@ mod proof;
 mod table;
 mod time;
 
-pub use amount::{Amount, AmountText, Side};
+pub use amount::{Amount, AmountText, Side, number};
 pub use badge::{StateBadge, Tone};
 pub use button::{Button, ButtonKind, LinkButton};
 pub use card::{Card, Figure, Figures, KeyValue, Pair, Related, RelatedLink};

@@ -8,7 +8,7 @@ use domain::money::Amount;
 use domain::settlement::Phase;
 use rust_decimal::Decimal;
 
-use crate::ui::{AmountText, Tone};
+use crate::ui::{AmountText, Tone, number};
 
 /// A sum of money as it is drawn.
 pub(crate) fn money(amount: Amount) -> AmountText {
@@ -28,7 +28,6 @@ pub(crate) fn titled(word: &str) -> String {
 
 /// A quantity of a meter: `1 image`, `4.91 predict seconds`.
 pub(crate) fn quantity(quantity: Decimal, meter: &str) -> String {
-    let quantity = quantity.normalize();
     let meter = meter.replace('_', " ");
     let one = quantity == Decimal::ONE;
     let unit = if one {
@@ -36,7 +35,7 @@ pub(crate) fn quantity(quantity: Decimal, meter: &str) -> String {
     } else {
         &meter
     };
-    format!("{quantity} {unit}")
+    format!("{} {unit}", number(quantity))
 }
 
 /// A span of time, short: `0.4 s`, `5.2 s`, `3 min`.

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use rust_decimal::Decimal;
 
 use super::snapshot::{Document, places};
-use crate::ui::{Amount, AmountText, Column, DataTable};
+use crate::ui::{Amount, AmountText, Column, DataTable, number};
 use crate::words::money;
 
 /// What was estimated, what was settled, and the difference; by meter, then in money.
@@ -92,14 +92,13 @@ fn by_meter(
 }
 
 fn figure(value: Option<Decimal>) -> String {
-    value.map_or_else(|| "none".into(), |value| value.normalize().to_string())
+    value.map_or_else(|| "none".into(), number)
 }
 
 fn signed(value: Option<Decimal>) -> String {
-    match value.map(|value| value.normalize()) {
+    match value {
         None => String::new(),
-        Some(value) if value.is_zero() => "0".into(),
-        Some(value) if value.is_sign_negative() => format!("\u{2212}{}", value.abs()),
-        Some(value) => format!("+{value}"),
+        Some(value) if value > Decimal::ZERO => format!("+{}", number(value)),
+        Some(value) => number(value),
     }
 }

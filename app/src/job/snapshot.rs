@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use rust_decimal::Decimal;
 use serde::Deserialize;
 
-use crate::ui::{Amount, AmountText, Column, DataTable};
+use crate::ui::{Amount, AmountText, Column, DataTable, number};
 use crate::words::quantity;
 
 /// A settlement's snapshot. Which parts it has depends on the phase; none is required, so that a
@@ -109,16 +109,15 @@ pub(crate) fn Rating(
 }
 
 fn row(rating: &Snapshot, line: &RatedLine, places: u8) -> impl IntoView + use<> {
-    let per = line.per.normalize();
-    let per = if per == Decimal::ONE {
+    let per = if line.per == Decimal::ONE {
         "each".into()
     } else {
-        format!("per {per}")
+        format!("per {}", number(line.per))
     };
     view! {
         <tr>
             <th scope="row">{line.meter.as_str().replace('_', " ")}</th>
-            <td class="num">{line.quantity.normalize().to_string()}</td>
+            <td class="num">{number(line.quantity)}</td>
             <td class="num">
                 <Amount value=sum(rating, line.price)/>
                 <span class="detail">{per}</span>

@@ -58,8 +58,22 @@ impl std::fmt::Display for AmountText {
     }
 }
 
+/// A number with its thousands in groups, every digit kept: `1,000,000`, `−2.5`.
+pub fn number(value: Decimal) -> String {
+    let digits = value.abs().normalize().to_string();
+    let sign = if value.is_sign_negative() && !value.is_zero() {
+        "\u{2212}"
+    } else {
+        ""
+    };
+    match digits.split_once('.') {
+        Some((whole, fraction)) => format!("{sign}{}.{fraction}", grouped(whole)),
+        None => format!("{sign}{}", grouped(&digits)),
+    }
+}
+
 /// Groups of three, from the right.
-pub(super) fn grouped(whole: &str) -> String {
+fn grouped(whole: &str) -> String {
     let mut out = String::with_capacity(whole.len() + whole.len() / 3);
     for (i, digit) in whole.chars().enumerate() {
         if i > 0 && (whole.len() - i).is_multiple_of(3) {
@@ -76,6 +90,8 @@ pub enum Side {
     /// None: the place already says what the sum is.
     #[default]
     Unsaid,
+    /// None, in a column where others say theirs: the room of the word is kept, so that figures align.
+    Neither,
     /// From the sign: negative is a debit, positive a credit, zero neither.
     FromSign,
     /// A debit, whatever the sign.
@@ -100,7 +116,8 @@ pub fn Amount(
         Side::Unsaid => None,
         Side::Debit => Some("debit"),
         Side::Credit => Some("credit"),
-        Side::FromSign if value.zero => None,
+        Side::Neither => Some(""),
+        Side::FromSign if value.zero => Some(""),
         Side::FromSign if value.negative => Some("debit"),
         Side::FromSign => Some("credit"),
     };
@@ -152,6 +169,15 @@ mod tests {
         check("0.000000001", "USD", 2, "0.000000001 USD");
         check("0.5", "JPY", 0, "0.5 JPY");
         check("12.3456", "KWD", 3, "12.3456 KWD");
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_keep_their_sign() {
+        let number = |text: &str| number(text.parse().unwrap());
+        assert_eq!(
+            ["1000000", "999", "-123456.50", "0.25", "-0"].map(number),
+            ["1,000,000", "999", "\u{2212}123,456.5", "0.25", "0"]
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-use super::amount::grouped;
+use super::amount::number;
 use super::{Column, DataTable};
 
 /// One place on the horizontal axis.
@@ -176,7 +176,7 @@ fn frame(chart: Chart, drawing: AnyView) -> impl IntoView {
             </figcaption>
             <div class="plot">
                 <div class="ticks" aria-hidden="true">
-                    <span>{plain(top)}</span><span>{plain(half)}</span><span>"0"</span>
+                    <span>{number(top)}</span><span>{number(half)}</span><span>"0"</span>
                 </div>
                 <svg
                     role="img"
@@ -215,7 +215,7 @@ fn Twin(
     let columns = std::iter::once(Column::text(axis)).chain(series.into_iter().map(Column::num));
     let rows = points.into_iter().map(|point| {
         let cells = point.values.into_iter().map(|value| {
-            view! { <td class="num">{plain(value)}</td> }
+            view! { <td class="num">{number(value)}</td> }
         });
         view! { <tr><th scope="row">{point.label}</th>{cells.collect_view()}</tr> }
     });
@@ -227,20 +227,11 @@ fn Twin(
     .into_any()
 }
 
-/// A number with its thousands in groups.
-fn plain(value: Decimal) -> String {
-    let digits = value.normalize().to_string();
-    match digits.split_once('.') {
-        Some((whole, fraction)) => format!("{}.{fraction}", grouped(whole)),
-        None => grouped(&digits),
-    }
-}
-
 /// What a point says when pointed at.
 fn spoken(point: &ChartPoint, series: &[String]) -> String {
     let values = series.iter().zip(&point.values);
     let values: Vec<_> = values
-        .map(|(name, value)| format!("{name} {}", plain(*value)))
+        .map(|(name, value)| format!("{name} {}", number(*value)))
         .collect();
     format!("{}: {}", point.label, values.join(", "))
 }

@@ -47,7 +47,7 @@ fn Book(book: TrialBalance) -> AnyView {
         <tr class="closed">
             <th scope="row">"Sum"</th>
             <td><StateBadge tone label/></td>
-            <td class="num"><Amount value=money(book.total) places/></td>
+            <td class="num"><Amount value=money(book.total) side=Side::FromSign places/></td>
         </tr>
     };
     let caption = format!("Trial balance in {code}");

@@ -70,6 +70,6 @@ fn change(row: &Entry) -> (AmountText, Side) {
     match (row.debit, row.credit) {
         (AccountKind::Available, _) => (signed(-row.amount.value()), Side::Debit),
         (_, AccountKind::Available) => (signed(row.amount.value()), Side::Credit),
-        _ => (signed(row.amount.value()), Side::Unsaid),
+        _ => (signed(row.amount.value()), Side::Neither),
     }
 }
