@@ -44,6 +44,8 @@ async fn render(engine: &Engine, path: &str, theme: Theme) -> String {
     let (meta, output) = ServerMetaContext::new();
     let frame = FrameData {
         operator: Some(Operator {
+            id: domain::id::OperatorId(uuid::Uuid::nil()),
+            email: "anna@example.com".into(),
             name: "Anna Keller".into(),
             role: "finance".into(),
         }),

@@ -2,7 +2,8 @@
 
 use std::future::Future;
 
-use engine::{Engine, error::StoreError};
+use domain::id::EventId;
+use engine::{Engine, audit, error::StoreError};
 use leptos::prelude::*;
 
 use crate::shell::{ErrorKind, ErrorPage, FrameData};
@@ -60,6 +61,23 @@ where
     };
     let load = load(engine);
     Suspend::new(async move { load.await.unwrap_or_else(PageError::page) }).into_any()
+}
+
+/// Notes in the audit log that the signed-in operator reads a payload. Called before it is shown: what
+/// could not be noted is not shown.
+pub(crate) async fn note_payload_read(engine: &Engine, event: EventId) -> Result<(), PageError> {
+    let frame = FrameData::current();
+    let operator = frame.operator.ok_or(PageError::NotFound)?;
+    let line = audit::Record {
+        operator: Some(operator.id),
+        actor: &operator.email,
+        request_id: frame.request_id.as_deref(),
+        action: "payload.read",
+        object: &event.to_string(),
+        detail: serde_json::json!({ "page": frame.location }),
+        reason: None,
+    };
+    Ok(engine.record_audit(&line).await?)
 }
 
 /// Whether the signed-in operator may see payloads.

@@ -6,6 +6,7 @@ use leptos_meta::provide_meta_context;
 use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
+use crate::audit::AuditPage;
 use crate::deliveries::DeliveriesPage;
 use crate::events::{EventPage, EventsPage};
 use crate::glossary::GlossaryPage;
@@ -38,6 +39,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/wallets/:id") view=WalletPage ssr=SsrMode::Async/>
                 <Route path=path!("/sources") view=SourcesPage ssr=SsrMode::Async/>
                 <Route path=path!("/prices") view=PricesPage ssr=SsrMode::Async/>
+                <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>
                 <Route path=path!("/glossary") view=GlossaryPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async/>
             </FlatRoutes>

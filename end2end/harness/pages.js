@@ -21,6 +21,7 @@ const ALL = [
   { name: 'wallet', path: ({ shown }) => `/wallets/${shown.wallet}` },
   { name: 'sources', path: () => '/sources' },
   { name: 'prices', path: () => '/prices' },
+  { name: 'audit', path: () => '/audit' },
   { name: 'glossary', path: () => '/glossary' },
   { name: 'nothing here', path: () => '/no-such-page', status: 404 },
   { name: 'no such job', path: () => `/jobs/job_${'0'.repeat(32)}`, status: 404 },

@@ -89,6 +89,8 @@ fn frame(name: &str, theme: Theme) -> FrameData {
     let test = name == "jobs-empty";
     FrameData {
         operator: (!matches!(name, "sign-in" | "refused")).then(|| Operator {
+            id: domain::id::OperatorId(uuid::Uuid::nil()),
+            email: "anna@example.com".into(),
             name: "Anna Keller".into(),
             role: "Finance".into(),
         }),

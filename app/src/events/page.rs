@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
 use super::content::{Content, Contradictions};
-use crate::context::{PageError, page};
+use crate::context::{PageError, may_read_payloads, note_payload_read, page};
 use crate::shell::{Crumb, Frame};
 use crate::ui::{
     Column, DataTable, Fact, Id, KeyValue, NextStep, ObjectHead, Pair, Related, RelatedLink,
@@ -27,6 +27,9 @@ pub fn EventPage() -> AnyView {
     page(|engine| async move {
         let id = id.ok_or(PageError::NotFound)?;
         let detail = engine.event(id).await?.ok_or(PageError::NotFound)?;
+        if may_read_payloads() && (detail.payload.is_some() || !detail.conflicts.is_empty()) {
+            note_payload_read(&engine, id).await?;
+        }
         Ok(view! { <Event detail/> }.into_any())
     })
 }

@@ -13,7 +13,7 @@ use super::sentence::sentence;
 use super::side::Side;
 use super::snapshot::{Rating, priced};
 use super::timeline::Timeline;
-use crate::context::{PageError, may_read_payloads, page};
+use crate::context::{PageError, may_read_payloads, note_payload_read, page};
 use crate::mask::masked;
 use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{Amount, Fact, JsonView, NextStep, ObjectHead, Section, Sentence, Time};
@@ -40,6 +40,9 @@ pub fn JobPage() -> AnyView {
             None => None,
         };
         let payload = last.and_then(|last| Some((last.event.id, last.payload?.body)));
+        if let Some((event, _)) = &payload {
+            note_payload_read(&engine, *event).await?;
+        }
         Ok(view! { <Job proof payload/> }.into_any())
     })
 }

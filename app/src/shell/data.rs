@@ -1,6 +1,7 @@
 //! What the frame of a page needs to know about the request.
 
 use chrono::{DateTime, Utc};
+use domain::id::OperatorId;
 use leptos::prelude::*;
 
 use crate::ui::{Glyph, Tone, Zone};
@@ -69,6 +70,10 @@ impl FrameData {
 /// Who is signed in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Operator {
+    /// Their id.
+    pub id: OperatorId,
+    /// Their sign-in name, by which the audit log knows them.
+    pub email: String,
     /// Their name, as others read it.
     pub name: String,
     /// Their role: viewer, support, finance, admin.
@@ -202,6 +207,8 @@ mod tests {
     fn initials_come_from_the_first_two_words() {
         let of = |name: &str| {
             Operator {
+                id: OperatorId(uuid::Uuid::nil()),
+                email: String::new(),
                 name: name.into(),
                 role: String::new(),
             }

@@ -51,6 +51,7 @@ pub(super) fn Rail(frame: FrameData) -> AnyView {
     let set_up = vec![
         place("Sources", "/sources", Glyph::Sources, "u"),
         place("Prices", "/prices", Glyph::Prices, "p"),
+        place("Audit", "/audit", Glyph::Audit, "a"),
     ];
     let desks = (!desks.is_empty()).then(|| {
         view! { <h2 id="rail-desks">"Desks"</h2>{places(desks, &path, Some("rail-desks"))} }

@@ -5,6 +5,7 @@
 //! arguments. What is decided here is written by `engine`.
 
 pub mod adapter;
+pub mod audit;
 pub mod canonical;
 pub mod code;
 pub mod decide;

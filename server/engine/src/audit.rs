@@ -1,8 +1,13 @@
 //! The audit log: who did what to which object, when and why.
+//!
+//! Lines form a chain of hashes ([`domain::audit`]). Writing one takes the log's lock until the
+//! transaction ends, so it comes last in a transaction, after every other lock.
 
 mod store;
+pub mod views;
 
-use domain::id::OperatorId;
+use chrono::SubsecRound;
+use domain::{audit::Line, id::OperatorId};
 use sqlx::PgConnection;
 
 use crate::{Engine, error::StoreError};
@@ -35,5 +40,33 @@ pub async fn record(
     engine: &Engine,
     record: &Record<'_>,
 ) -> Result<(), StoreError> {
-    store::insert(conn, record, engine.clock().now()).await
+    let head = store::lock_head(conn).await?;
+    let line = Line {
+        number: head.number + 1,
+        // As the database keeps it.
+        at: engine.clock().now().trunc_subsecs(6),
+        operator: record.operator,
+        actor: record.actor,
+        request_id: record.request_id,
+        action: record.action,
+        object: record.object,
+        detail: &record.detail,
+        reason: record.reason,
+    };
+    let hash = line
+        .hash(head.hash)
+        .map_err(|error| StoreError::inconsistent("audit_log", "detail", error))?;
+    store::insert(conn, &line, head.hash, hash).await
+}
+
+impl Engine {
+    /// Writes a line about what needs no other change: a sign-in, a payload that was read.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn record_audit(&self, line: &Record<'_>) -> Result<(), StoreError> {
+        let mut tx = self.pool().begin().await?;
+        record(&mut tx, self, line).await?;
+        Ok(tx.commit().await?)
+    }
 }

@@ -13,7 +13,10 @@ use domain::{
 use futures::TryStreamExt;
 use sqlx::PgPool;
 
-use crate::error::StoreError;
+use crate::{
+    audit::views::{Head, follow},
+    error::StoreError,
+};
 
 /// Breaks kept of one check; one more is counted and not kept.
 pub const MOST_BREAKS: usize = 1000;
@@ -36,6 +39,9 @@ pub struct Report {
     pub checks: Vec<&'static str>,
     /// What does not add up; empty when the books are in order.
     pub breaks: Vec<Break>,
+    /// The newest line of the audit log, when its chain is whole. Noted elsewhere, it shows later
+    /// whether the log was cut short.
+    pub audit_head: Option<Head>,
 }
 
 /// Rows that were examined.
@@ -74,6 +80,7 @@ pub async fn verify(pool: &PgPool) -> Result<Report, StoreError> {
     };
     views::run_checks(&mut tx, &mut report).await?;
     hash_again(&mut tx, &mut report).await?;
+    follow_audit(&mut tx, &mut report).await?;
     tx.rollback().await?;
     Ok(report)
 }
@@ -91,6 +98,23 @@ async fn hash_again(conn: &mut sqlx::PgConnection, report: &mut Report) -> Resul
                 format!("{key}: its content does not have the hash {recorded} it was written with");
             report.breaks.push(Break { check: CHECK, line });
         }
+    }
+    Ok(())
+}
+
+/// Follows the chain of the audit log.
+async fn follow_audit(
+    conn: &mut sqlx::PgConnection,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    const CHECK: &str = "audit_chain";
+    report.checks.push(CHECK);
+    match follow(conn).await? {
+        Ok(head) => report.audit_head = Some(head),
+        Err(found) => report.breaks.push(Break {
+            check: CHECK,
+            line: format!("audit log: {found}"),
+        }),
     }
     Ok(())
 }

@@ -32,6 +32,12 @@ fn lines(report: &Report) -> String {
         "examined {} jobs, {} settlements, {} transfers, {} accounts, {} lots\n",
         seen.jobs, seen.settlements, seen.transfers, seen.accounts, seen.lots
     );
+    if let Some(head) = report.audit_head {
+        text += &format!(
+            "audit log: {} lines, the newest has the hash {}\n",
+            head.number, head.hash
+        );
+    }
     for check in &report.checks {
         let breaks: Vec<_> = report
             .breaks

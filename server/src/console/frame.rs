@@ -60,6 +60,8 @@ pub(super) async fn of(
         .map_or("/", |path| path.as_str());
     Ok(FrameData {
         operator: operator.map(|operator| Shown {
+            id: operator.id,
+            email: operator.email.clone(),
             name: operator.name.clone(),
             role: operator.role.to_string(),
         }),

@@ -94,7 +94,6 @@ pub(super) async fn sign_out(
 
 async fn record(console: &Console, operator: &Operator, action: &str) -> Result<(), StoreError> {
     let request = RequestId::current();
-    let mut conn = console.engine.pool().acquire().await?;
     let record = audit::Record {
         operator: Some(operator.id),
         actor: &operator.email,
@@ -104,5 +103,5 @@ async fn record(console: &Console, operator: &Operator, action: &str) -> Result<
         detail: json!({}),
         reason: None,
     };
-    audit::record(&mut conn, &console.engine, &record).await
+    console.engine.record_audit(&record).await
 }
