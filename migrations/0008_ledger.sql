@@ -99,7 +99,7 @@ CREATE TABLE transfers (
     settlement_id     uuid NOT NULL,
     entry_type        text NOT NULL CHECK (entry_type IN ('hold', 'capture', 'remainder', 'overage', 'receivable', 'release',
                           'adjustment_charge', 'adjustment_credit', 'adjustment_receivable',
-                          'adjustment_receivable_credit', 'grant', 'breakage')),
+                          'adjustment_receivable_credit', 'grant', 'goodwill', 'breakage')),
     posting_id        bigint GENERATED ALWAYS AS IDENTITY,
     debit_account_id  uuid NOT NULL,
     credit_account_id uuid NOT NULL,

@@ -101,6 +101,10 @@ id!(
     ApiKeyId = "key"
 );
 id!(
+    /// A keyed request of an operator.
+    ActionId = "act"
+);
+id!(
     /// A staff member.
     OperatorId = "op"
 );

@@ -4,6 +4,7 @@
 //! Nothing here does input or output, reads a clock or draws a random number: times, ids and keys are
 //! arguments. What is decided here is written by `engine`.
 
+pub mod action;
 pub mod adapter;
 pub mod audit;
 pub mod canonical;

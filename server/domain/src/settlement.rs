@@ -99,6 +99,8 @@ code!(
         AdjustmentReceivableCredit = "adjustment_receivable_credit",
         /// Grant: funding → available.
         Grant = "grant",
+        /// Grant of credit nobody paid for: goodwill → available.
+        Goodwill = "goodwill",
         /// Expiry: available → breakage.
         Breakage = "breakage",
     }
@@ -107,7 +109,7 @@ code!(
 impl EntryType {
     /// The account it debits and the account it credits.
     pub fn accounts(self) -> (AccountKind, AccountKind) {
-        use AccountKind::{Available, Breakage, Funding, Held, Receivable, Revenue};
+        use AccountKind::{Available, Breakage, Funding, Goodwill, Held, Receivable, Revenue};
         match self {
             Self::Hold => (Available, Held),
             Self::Capture => (Held, Revenue),
@@ -117,6 +119,7 @@ impl EntryType {
             Self::AdjustmentCredit => (Revenue, Available),
             Self::AdjustmentReceivableCredit => (Revenue, Receivable),
             Self::Grant => (Funding, Available),
+            Self::Goodwill => (Goodwill, Available),
             Self::Breakage => (Available, Breakage),
         }
     }

@@ -4,6 +4,7 @@
 //! A function that takes `&mut PgConnection` runs in the caller's transaction; only methods of [`Engine`]
 //! and the workers open one.
 
+pub mod action;
 pub mod api_key;
 pub mod audit;
 pub mod books;

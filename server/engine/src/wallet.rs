@@ -8,7 +8,7 @@ pub mod views;
 
 use chrono::{DateTime, Utc};
 use domain::{
-    id::{LotId, TenantId, WalletId},
+    id::{ActionId, LotId, SettlementId, TenantId, WalletId},
     money::{Amount, Currency},
     settlement::{Effect, Entry, EntryType, Phase, SettlementKey, Subject},
 };
@@ -35,6 +35,17 @@ pub struct Grant {
     pub expires_at: Option<DateTime<Utc>>,
     /// Where the credit comes from.
     pub note: String,
+    /// The operator's action that gives it away; `None` for credit that was paid for.
+    pub action: Option<ActionId>,
+}
+
+/// Credit that was granted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Granted {
+    /// The lot.
+    pub lot: LotId,
+    /// The settlement that posted it.
+    pub settlement: SettlementId,
 }
 
 /// Why credit was not granted.
@@ -79,7 +90,8 @@ pub async fn open(
     Ok(wallet)
 }
 
-/// Grants credit: a lot, its grant settlement, and the transfer funding → available.
+/// Grants credit: a lot, its grant settlement, and the transfer funding → available, or goodwill →
+/// available for credit that is given away.
 ///
 /// # Errors
 /// [`GrantError`]; the transaction must be rolled back.
@@ -87,7 +99,7 @@ pub async fn grant(
     conn: &mut PgConnection,
     engine: &Engine,
     grant: &Grant,
-) -> Result<LotId, GrantError> {
+) -> Result<Granted, GrantError> {
     if !grant.amount.is_positive() {
         return Err(GrantError::NotPositive(grant.amount));
     }
@@ -109,6 +121,14 @@ pub async fn grant(
     let lot = LotId(engine.mint());
     store::insert_lot(conn, lot, grant, livemode, now).await?;
     let (phase, version) = (Phase::Grant, 1);
+    let mut snapshot = json!({ "note": grant.note, "expires_at": grant.expires_at });
+    let entry_type = match grant.action {
+        Some(action) => {
+            snapshot["action"] = json!(action);
+            EntryType::Goodwill
+        }
+        None => EntryType::Grant,
+    };
     let posting = Posting {
         key: SettlementKey {
             tenant: grant.tenant,
@@ -122,15 +142,19 @@ pub async fn grant(
             version,
             amount: grant.amount,
             entries: vec![Entry {
-                entry_type: EntryType::Grant,
+                entry_type,
                 amount: grant.amount,
             }],
-            snapshot: json!({ "note": grant.note, "expires_at": grant.expires_at }),
+            snapshot,
         },
         event: None,
     };
-    ledger::post(conn, engine, locked, &[posting], now).await?;
-    Ok(lot)
+    let settlements = ledger::post(conn, engine, locked, &[posting], now).await?;
+    let [settlement] = settlements[..] else {
+        let error = "one posting makes one settlement";
+        return Err(StoreError::inconsistent("settlements", "settlement_id", error).into());
+    };
+    Ok(Granted { lot, settlement })
 }
 
 /// Stops spending. The wallet's lock is taken first, so a submission either finished before or sees it.
@@ -171,7 +195,7 @@ impl Engine {
     /// [`GrantError`]; nothing was written.
     pub async fn grant(&self, credit: &Grant) -> Result<LotId, GrantError> {
         let mut tx = self.pool().begin().await.map_err(StoreError::from)?;
-        let lot = grant(&mut tx, self, credit).await?;
+        let lot = grant(&mut tx, self, credit).await?.lot;
         tx.commit().await.map_err(StoreError::from)?;
         // The credit stands either way; what waits for it is looked at again within a minute anyway.
         if let Err(error) =

@@ -143,8 +143,9 @@ impl WalletGrant {
                 amount: Amount::exact(self.amount, wallet.available.currency())?,
                 expires_at: self.expires_at,
                 note: self.note.clone(),
+                action: None,
             };
-            let lot = wallet::grant(conn, engine, &grant).await?;
+            let lot = wallet::grant(conn, engine, &grant).await?.lot;
             let detail = json!({ "wallet": self.wallet, "amount": grant.amount.to_string(), "note": self.note });
             Ok((lot.to_string(), detail))
         })

@@ -166,6 +166,7 @@ async fn open_wallet(
                 .days
                 .map(|days| engine.clock().now() + TimeDelta::days(days.into())),
             note: grant.note.to_owned(),
+            action: None,
         };
         wallet::grant(conn, engine, &credit).await?;
     }

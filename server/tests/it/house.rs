@@ -183,6 +183,7 @@ impl House {
             amount: Amount::exact(amount.parse().unwrap(), usd()).unwrap(),
             expires_at,
             note: "test".into(),
+            action: None,
         };
         self.engine.grant(&grant).await.unwrap()
     }

@@ -6,7 +6,7 @@ use chrono::Months;
 use tokio_util::sync::CancellationToken;
 
 use super::pause;
-use crate::{Engine, error::StoreError};
+use crate::{Engine, action, error::StoreError};
 
 mod store;
 
@@ -44,6 +44,10 @@ pub async fn maintain(engine: &Engine, rejected_deliveries: i32) -> Result<(), S
     let pruned = store::prune_rejected_deliveries(&mut conn, rejected_deliveries).await?;
     let sessions = store::sweep_sessions(&mut conn, now).await?;
     let failures = store::sweep_sign_in_failures(&mut conn, now).await?;
+    let actions = action::expire(&mut conn, now).await?;
+    if actions > 0 {
+        tracing::info!(actions, "actions expired that nobody decided on");
+    }
     if pruned + sessions + failures > 0 {
         tracing::info!(
             pruned,

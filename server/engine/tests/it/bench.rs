@@ -113,6 +113,7 @@ impl Bench {
             amount: usd(amount),
             expires_at,
             note: "test".to_owned(),
+            action: None,
         };
         self.engine.grant(&credit).await.unwrap()
     }

@@ -1,5 +1,6 @@
 //! Engine features, each on a database of its own.
 
+mod action;
 mod audit;
 mod bench;
 mod books;

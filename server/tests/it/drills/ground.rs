@@ -219,6 +219,7 @@ async fn furnish(engine: &Engine) -> (String, String) {
         amount: Amount::exact("10000".parse().unwrap(), currency).unwrap(),
         expires_at: None,
         note: "for drills".to_owned(),
+        action: None,
     };
     wallet::grant(&mut tx, engine, &credit).await.unwrap();
     let terms = Terms {

@@ -1,0 +1,556 @@
+//! Actions: what operators do to wallets. An action is proposed under a key minted with its form, shown
+//! as a dry run, and committed once on exactly what was shown; where the rules ask for it, a second
+//! person approves first.
+//!
+//! Invariants: the same key is the same action; what is committed is what was shown, or nothing is; an
+//! ended action stays as it ended; the checker is never the maker (`actions_maker_is_not_checker`). Each
+//! step and its line in the audit log are one transaction.
+//!
+//! Locks: the action's row, then the wallet's, then the audit log's.
+
+mod store;
+pub mod views;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::{
+    action::{self, Kind, NotYours, Request, State},
+    canonical::{CanonicalError, Hash},
+    id::{ActionId, OperatorId, SettlementId, TenantId, WalletId},
+    money::Amount,
+    settlement::EntryType,
+};
+use rust_decimal::Decimal;
+use serde_json::json;
+use sqlx::PgConnection;
+
+use self::views::Action;
+use crate::{
+    Engine, audit,
+    error::StoreError,
+    ledger, settlement,
+    wallet::{self, Grant, GrantError},
+};
+
+/// How long a draft or a waiting action may be decided on.
+pub const LIFE: TimeDelta = TimeDelta::days(7);
+
+/// Who acts, and in which request.
+#[derive(Clone, Copy, Debug)]
+pub struct By<'a> {
+    /// The operator.
+    pub operator: OperatorId,
+    /// Their sign-in name.
+    pub email: &'a str,
+    /// The request.
+    pub request_id: Option<&'a str>,
+}
+
+/// Why an action did not go ahead. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ActionError {
+    /// No such action or wallet.
+    #[error("there is no such action")]
+    Unknown,
+    /// The key was used for something else.
+    #[error("{0} was proposed with other content under the same key")]
+    OtherRequest(ActionId),
+    /// What was shown is not true any more.
+    #[error("what the dry run showed has changed since")]
+    Stale,
+    /// There is nothing to do, or it cannot be done now.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The rules of two persons.
+    #[error(transparent)]
+    NotYours(#[from] NotYours),
+    /// It has ended, or is not where this step begins.
+    #[error("the action is {0}")]
+    Ended(State),
+    /// The reason is too short or too long.
+    #[error("a refusal needs a reason of 10 to 500 characters")]
+    NoReason,
+    /// The credit could not be posted.
+    #[error(transparent)]
+    Grant(#[from] GrantError),
+    /// The request cannot be hashed.
+    #[error(transparent)]
+    Canonical(#[from] CanonicalError),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<sqlx::Error> for ActionError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// Why an action cannot be committed as things stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Already frozen.
+    #[error("the wallet is frozen already")]
+    Frozen,
+    /// Not frozen.
+    #[error("the wallet is not frozen")]
+    NotFrozen,
+    /// The credit would expire before it could be spent.
+    #[error("the credit would have expired already")]
+    Expired,
+}
+
+/// What committing an action would do, on the wallet as it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DryRun {
+    /// Available before.
+    pub available: Amount,
+    /// On hold; no action here moves it.
+    pub held: Amount,
+    /// Since when spending is stopped.
+    pub frozen_at: Option<DateTime<Utc>>,
+    /// What would be posted.
+    pub entry: Option<(EntryType, Amount)>,
+    /// The threshold in force, for actions with an amount.
+    pub above: Option<Decimal>,
+    /// Whether a second person has to approve.
+    pub needs_approval: bool,
+    /// Why it cannot be committed, if it cannot.
+    pub refusal: Option<Refusal>,
+    /// Hash of everything the decision rests on. Balances are not in it: they move all the time, and no
+    /// action here depends on them.
+    pub basis: Hash,
+}
+
+/// Works out what committing would do.
+///
+/// # Errors
+/// [`ActionError`].
+pub async fn dry_run(
+    conn: &mut PgConnection,
+    action: &Action,
+    now: DateTime<Utc>,
+) -> Result<DryRun, ActionError> {
+    let request = &action.request;
+    let wallet = ledger::views::wallet(conn, request.wallet)
+        .await?
+        .ok_or(ActionError::Unknown)?
+        .line;
+    let above = match request.amount {
+        Some(amount) => store::threshold(conn, request.kind, amount.currency()).await?,
+        None => None,
+    };
+    let refusal = match request.kind {
+        Kind::Freeze if wallet.frozen_at.is_some() => Some(Refusal::Frozen),
+        Kind::Unfreeze if wallet.frozen_at.is_none() => Some(Refusal::NotFrozen),
+        Kind::Goodwill if request.lot_expires_at.is_some_and(|expiry| expiry <= now) => {
+            Some(Refusal::Expired)
+        }
+        Kind::Goodwill | Kind::Freeze | Kind::Unfreeze => None,
+    };
+    let basis = Hash::of(&json!({
+        "request": request.hash()?.to_string(),
+        "frozen_at": wallet.frozen_at,
+        "above": above.map(|above| above.normalize().to_string()),
+    }))?;
+    Ok(DryRun {
+        available: wallet.available,
+        held: wallet.held,
+        frozen_at: wallet.frozen_at,
+        entry: request.amount.map(|amount| (EntryType::Goodwill, amount)),
+        above,
+        needs_approval: request.needs_approval(above),
+        refusal,
+        basis,
+    })
+}
+
+/// Proposes an action under its key. The same key with the same request, by the same person, is the
+/// same action.
+///
+/// # Errors
+/// [`ActionError::OtherRequest`], [`ActionError::Unknown`] when there is no such wallet.
+pub async fn propose(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    id: ActionId,
+    request: &Request,
+    by: By<'_>,
+) -> Result<(), ActionError> {
+    let wallet = ledger::views::wallet(conn, request.wallet)
+        .await?
+        .ok_or(ActionError::Unknown)?
+        .line;
+    let now = engine.clock().now();
+    let hash = request.hash()?;
+    let needs_approval = request.needs_approval(None);
+    let draft = store::Draft {
+        id,
+        tenant: wallet.tenant,
+        currency: wallet.available.currency(),
+        livemode: wallet.livemode,
+        request,
+        hash,
+        needs_approval,
+        by: by.operator,
+        now,
+        expires_at: now + LIFE,
+    };
+    if store::insert(conn, &draft).await? {
+        let detail = json!({
+            "action": request.kind,
+            "wallet": request.wallet,
+            "amount": request.amount.map(|amount| amount.to_string()),
+            "category": request.category,
+        });
+        return note(
+            conn,
+            engine,
+            by,
+            id,
+            "action.propose",
+            detail,
+            Some(&request.reason),
+        )
+        .await;
+    }
+    let known = views::find(conn, id)
+        .await?
+        .ok_or(ActionError::OtherRequest(id))?;
+    if known.request.hash()? == hash && known.requested_by.id == by.operator {
+        Ok(())
+    } else {
+        Err(ActionError::OtherRequest(id))
+    }
+}
+
+/// Commits a draft on exactly what `basis` was computed from: at once, or to wait for a second person.
+/// Committing again answers with what came of the first time.
+///
+/// # Errors
+/// [`ActionError`].
+pub async fn commit(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    id: ActionId,
+    basis: Hash,
+    by: By<'_>,
+) -> Result<State, ActionError> {
+    let action = lock(conn, id).await?;
+    if action.state == State::Waiting || action.state == State::Done {
+        return Ok(action.state);
+    }
+    action::may_withdraw(by.operator, action.requested_by.id)?;
+    let now = engine.clock().now();
+    let run = ready(conn, &action, basis, now).await?;
+    if run.needs_approval {
+        store::wait(conn, &action, basis).await?;
+        note(conn, engine, by, id, "action.submit", json!({}), None).await?;
+        return Ok(State::Waiting);
+    }
+    let settlement = apply(conn, engine, &action).await?;
+    store::finish(conn, &action, (by.operator, None), basis, settlement, now).await?;
+    note(
+        conn,
+        engine,
+        by,
+        id,
+        "action.commit",
+        json!({ "settlement": settlement }),
+        None,
+    )
+    .await?;
+    Ok(State::Done)
+}
+
+/// Approves a waiting action and carries it out, if it would still do what its maker saw.
+///
+/// # Errors
+/// [`ActionError`].
+pub async fn approve(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    id: ActionId,
+    by: By<'_>,
+) -> Result<State, ActionError> {
+    let action = lock(conn, id).await?;
+    match action.state {
+        State::Waiting => {}
+        State::Done
+            if action
+                .approved_by
+                .as_ref()
+                .is_some_and(|one| one.id == by.operator) =>
+        {
+            return Ok(State::Done);
+        }
+        other => return Err(ActionError::Ended(other)),
+    }
+    action::may_check(by.operator, action.requested_by.id)?;
+    let now = engine.clock().now();
+    let basis = action.basis.ok_or(ActionError::Stale)?;
+    ready(conn, &action, basis, now).await?;
+    let settlement = apply(conn, engine, &action).await?;
+    let approved_by = Some(by.operator);
+    store::finish(
+        conn,
+        &action,
+        (by.operator, approved_by),
+        basis,
+        settlement,
+        now,
+    )
+    .await?;
+    note(
+        conn,
+        engine,
+        by,
+        id,
+        "action.approve",
+        json!({ "settlement": settlement }),
+        None,
+    )
+    .await?;
+    Ok(State::Done)
+}
+
+/// Refuses a waiting action, saying why.
+///
+/// # Errors
+/// [`ActionError`].
+pub async fn refuse(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    id: ActionId,
+    reason: &str,
+    by: By<'_>,
+) -> Result<State, ActionError> {
+    let reason = reason.trim();
+    let length = reason.chars().count();
+    if !(action::MIN_REASON_CHARS..=action::MAX_REASON_CHARS).contains(&length) {
+        return Err(ActionError::NoReason);
+    }
+    let action = lock(conn, id).await?;
+    if action.state != State::Waiting {
+        return Err(ActionError::Ended(action.state));
+    }
+    action::may_check(by.operator, action.requested_by.id)?;
+    end(conn, engine, &action, State::Refused, Some(reason), by).await
+}
+
+/// Takes an action back, as its maker.
+///
+/// # Errors
+/// [`ActionError`].
+pub async fn withdraw(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    id: ActionId,
+    by: By<'_>,
+) -> Result<State, ActionError> {
+    let action = lock(conn, id).await?;
+    action::may_withdraw(by.operator, action.requested_by.id)?;
+    match action.state {
+        State::Withdrawn => Ok(State::Withdrawn),
+        State::Draft | State::Waiting => {
+            end(conn, engine, &action, State::Withdrawn, None, by).await
+        }
+        ended => Err(ActionError::Ended(ended)),
+    }
+}
+
+/// Ends what nobody decided in time. Returns how many there were.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn expire(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<u64, StoreError> {
+    store::expire(conn, now).await
+}
+
+async fn lock(conn: &mut PgConnection, id: ActionId) -> Result<Action, ActionError> {
+    if !store::lock(conn, id).await? {
+        return Err(ActionError::Unknown);
+    }
+    // Read after the lock is held: the statement that waited for it saw an older state.
+    views::find(conn, id).await?.ok_or(ActionError::Unknown)
+}
+
+/// The dry run under the wallet's lock, if the action may go ahead on it.
+async fn ready(
+    conn: &mut PgConnection,
+    action: &Action,
+    basis: Hash,
+    now: DateTime<Utc>,
+) -> Result<DryRun, ActionError> {
+    if action.state.is_final() {
+        return Err(ActionError::Ended(action.state));
+    }
+    if action.expires_at <= now {
+        return Err(ActionError::Ended(State::Expired));
+    }
+    ledger::lock(conn, &[(action.tenant, action.request.wallet)], &[]).await?;
+    let run = dry_run(conn, action, now).await?;
+    match run.refusal {
+        _ if run.basis != basis => Err(ActionError::Stale),
+        Some(refusal) => Err(refusal.into()),
+        None => Ok(run),
+    }
+}
+
+/// Does what the action asks for.
+async fn apply(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    action: &Action,
+) -> Result<Option<SettlementId>, ActionError> {
+    let request = &action.request;
+    let wallet: (TenantId, WalletId) = (action.tenant, request.wallet);
+    match (request.kind, request.amount) {
+        (Kind::Goodwill, Some(amount)) => {
+            let credit = Grant {
+                tenant: action.tenant,
+                wallet: request.wallet,
+                amount,
+                expires_at: request.lot_expires_at,
+                note: request.reason.clone(),
+                action: Some(action.id),
+            };
+            Ok(Some(wallet::grant(conn, engine, &credit).await?.settlement))
+        }
+        (Kind::Goodwill, None) => Err(ActionError::Unknown),
+        (Kind::Freeze, _) => {
+            wallet::freeze(conn, engine, wallet, &request.reason).await?;
+            Ok(None)
+        }
+        (Kind::Unfreeze, _) => {
+            wallet::thaw(conn, wallet).await?;
+            Ok(None)
+        }
+    }
+}
+
+async fn end(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    action: &Action,
+    state: State,
+    reason: Option<&str>,
+    by: By<'_>,
+) -> Result<State, ActionError> {
+    store::end(
+        conn,
+        action,
+        state,
+        reason,
+        by.operator,
+        engine.clock().now(),
+    )
+    .await?;
+    let verb = match state {
+        State::Refused => "action.refuse",
+        _ => "action.withdraw",
+    };
+    note(conn, engine, by, action.id, verb, json!({}), reason).await?;
+    Ok(state)
+}
+
+async fn note(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    by: By<'_>,
+    id: ActionId,
+    verb: &str,
+    detail: serde_json::Value,
+    reason: Option<&str>,
+) -> Result<(), ActionError> {
+    let line = audit::Record {
+        operator: Some(by.operator),
+        actor: by.email,
+        request_id: by.request_id,
+        action: verb,
+        object: &id.to_string(),
+        detail,
+        reason,
+    };
+    Ok(audit::record(conn, engine, &line).await?)
+}
+
+impl Engine {
+    /// Runs one step of an action in a transaction of its own; what fails changes nothing.
+    ///
+    /// # Errors
+    /// What the step says, or a failure of storage.
+    pub async fn act<T>(
+        &self,
+        step: impl AsyncFnOnce(&mut PgConnection, &Self) -> Result<T, ActionError>,
+    ) -> Result<T, ActionError> {
+        let mut tx = self.pool().begin().await?;
+        let done = step(&mut tx, self).await?;
+        tx.commit().await?;
+        Ok(done)
+    }
+
+    /// [`commit`] in a transaction of its own. Credit that is given wakes what waits for funds.
+    ///
+    /// # Errors
+    /// [`ActionError`].
+    pub async fn commit_action(
+        &self,
+        id: ActionId,
+        basis: Hash,
+        by: By<'_>,
+    ) -> Result<State, ActionError> {
+        let step = async |conn: &mut PgConnection, engine: &Self| {
+            commit(conn, engine, id, basis, by).await
+        };
+        let state = self.act(step).await?;
+        self.wake_after(id, state).await;
+        Ok(state)
+    }
+
+    /// [`approve`] in a transaction of its own. Credit that is given wakes what waits for funds.
+    ///
+    /// # Errors
+    /// [`ActionError`].
+    pub async fn approve_action(&self, id: ActionId, by: By<'_>) -> Result<State, ActionError> {
+        let step =
+            async |conn: &mut PgConnection, engine: &Self| approve(conn, engine, id, by).await;
+        let state = self.act(step).await?;
+        self.wake_after(id, state).await;
+        Ok(state)
+    }
+
+    async fn wake_after(&self, id: ActionId, state: State) {
+        if state != State::Done {
+            return;
+        }
+        let woken = async {
+            let mut conn = self.connection().await?;
+            let Some(action) = views::find(&mut conn, id).await? else {
+                return Ok(());
+            };
+            drop(conn);
+            settlement::wake_for_funds(self.pool(), action.tenant, self.clock().now()).await?;
+            Ok::<_, StoreError>(())
+        };
+        // The action stands either way; what waits is looked at again within a minute anyway.
+        if let Err(error) = woken.await {
+            tracing::warn!(%error, action = %id, "events that wait for funds were not woken");
+        }
+    }
+}
+
+/// Sets from which amount on an action waits for a second person. Returns the version in force.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn set_threshold(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    kind: Kind,
+    above: Amount,
+    by: &str,
+) -> Result<i32, StoreError> {
+    let subject = (kind, above.currency());
+    store::insert_threshold(conn, subject, above.value(), by, engine.clock().now()).await
+}

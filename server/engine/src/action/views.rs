@@ -1,0 +1,242 @@
+//! Actions as they are read.
+
+use chrono::{DateTime, Utc};
+use domain::{
+    action::{Request, State},
+    canonical::Hash,
+    id::{ActionId, OperatorId, SettlementId, TenantId, WalletId},
+    money::{Amount, Currency},
+};
+use rust_decimal::Decimal;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::error::StoreError;
+
+/// An operator, as others read them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Person {
+    /// Id.
+    pub id: OperatorId,
+    /// Name.
+    pub name: String,
+}
+
+/// An action.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Action {
+    /// Its key.
+    pub id: ActionId,
+    /// Tenant of the wallet.
+    pub tenant: TenantId,
+    /// Its name.
+    pub tenant_name: String,
+    /// Name of the wallet.
+    pub wallet_name: String,
+    /// Mode of the wallet.
+    pub livemode: bool,
+    /// What is asked for.
+    pub request: Request,
+    /// How far it has come.
+    pub state: State,
+    /// Whether it took, or takes, a second person.
+    pub needs_approval: bool,
+    /// Hash of the dry run it was committed on.
+    pub basis: Option<Hash>,
+    /// The maker.
+    pub requested_by: Person,
+    /// When it was proposed.
+    pub requested_at: DateTime<Utc>,
+    /// Void after this instant, unless decided.
+    pub expires_at: DateTime<Utc>,
+    /// The checker.
+    pub approved_by: Option<Person>,
+    /// Who ended it.
+    pub decided_by: Option<Person>,
+    /// When it ended.
+    pub decided_at: Option<DateTime<Utc>>,
+    /// Why it was refused.
+    pub decision_reason: Option<String>,
+    /// What it posted.
+    pub settlement: Option<SettlementId>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    tenant_id: Uuid,
+    tenant_name: String,
+    action_id: Uuid,
+    action: String,
+    wallet_id: Uuid,
+    wallet_name: String,
+    currency: String,
+    livemode: bool,
+    amount: Option<Decimal>,
+    lot_expires_at: Option<DateTime<Utc>>,
+    category: String,
+    reason: String,
+    state: String,
+    needs_approval: bool,
+    basis_hash: Option<Vec<u8>>,
+    requested_by: Uuid,
+    requester: String,
+    requested_at: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+    approved_by: Option<Uuid>,
+    approver: Option<String>,
+    decided_by: Option<Uuid>,
+    decider: Option<String>,
+    decided_at: Option<DateTime<Utc>>,
+    decision_reason: Option<String>,
+    settlement_id: Option<Uuid>,
+}
+
+impl TryFrom<Row> for Action {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let currency: Currency = word("currency", &row.currency)?;
+        let amount = row
+            .amount
+            .map(|amount| Amount::exact(amount, currency))
+            .transpose()
+            .map_err(|error| StoreError::inconsistent("actions", "amount", error))?;
+        let basis = row
+            .basis_hash
+            .map(Hash::try_from)
+            .transpose()
+            .map_err(|_| {
+                StoreError::inconsistent("actions", "basis_hash", "a hash has 32 bytes")
+            })?;
+        let person = |id: Option<Uuid>, name: Option<String>| {
+            id.zip(name).map(|(id, name)| Person {
+                id: OperatorId(id),
+                name,
+            })
+        };
+        Ok(Self {
+            id: ActionId(row.action_id),
+            tenant: TenantId(row.tenant_id),
+            tenant_name: row.tenant_name,
+            wallet_name: row.wallet_name,
+            livemode: row.livemode,
+            request: Request {
+                kind: word("action", &row.action)?,
+                wallet: WalletId(row.wallet_id),
+                amount,
+                lot_expires_at: row.lot_expires_at,
+                category: word("category", &row.category)?,
+                reason: row.reason,
+            },
+            state: word("state", &row.state)?,
+            needs_approval: row.needs_approval,
+            basis,
+            requested_by: Person {
+                id: OperatorId(row.requested_by),
+                name: row.requester,
+            },
+            requested_at: row.requested_at,
+            expires_at: row.expires_at,
+            approved_by: person(row.approved_by, row.approver),
+            decided_by: person(row.decided_by, row.decider),
+            decided_at: row.decided_at,
+            decision_reason: row.decision_reason,
+            settlement: row.settlement_id.map(SettlementId),
+        })
+    }
+}
+
+fn word<T>(column: &'static str, text: &str) -> Result<T, StoreError>
+where
+    T: std::str::FromStr,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    text.parse()
+        .map_err(|error| StoreError::inconsistent("actions", column, error))
+}
+
+/// Which actions a list holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Which {
+    One(ActionId),
+    Waiting(bool),
+    Of(WalletId),
+}
+
+/// One action, if there is one.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn find(conn: &mut PgConnection, id: ActionId) -> Result<Option<Action>, StoreError> {
+    Ok(read(conn, Which::One(id)).await?.pop())
+}
+
+/// The actions of a mode that wait for a second person, oldest first.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn waiting(conn: &mut PgConnection, livemode: bool) -> Result<Vec<Action>, StoreError> {
+    read(conn, Which::Waiting(livemode)).await
+}
+
+/// The newest actions on a wallet, oldest of them first; drafts are left out.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn of_wallet(
+    conn: &mut PgConnection,
+    wallet: WalletId,
+) -> Result<Vec<Action>, StoreError> {
+    read(conn, Which::Of(wallet)).await
+}
+
+/// How many actions wait, by mode.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn count_waiting(conn: &mut PgConnection, livemode: bool) -> Result<i64, StoreError> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM actions WHERE state = 'waiting' AND livemode = $1"#,
+        livemode,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(count)
+}
+
+/// Most actions a list shows at once.
+const MOST: i64 = 200;
+
+async fn read(conn: &mut PgConnection, which: Which) -> Result<Vec<Action>, StoreError> {
+    let (one, mode, wallet) = match which {
+        Which::One(id) => (Some(id.0), None, None),
+        Which::Waiting(livemode) => (None, Some(livemode), None),
+        Which::Of(wallet) => (None, None, Some(wallet.0)),
+    };
+    let rows = sqlx::query_as!(
+        Row,
+        r#"WITH chosen AS (
+               SELECT * FROM actions x
+               WHERE ($1::uuid IS NULL OR x.action_id = $1)
+                 AND ($2::boolean IS NULL OR (x.state = 'waiting' AND x.livemode = $2))
+                 AND ($3::uuid IS NULL OR (x.wallet_id = $3 AND x.state <> 'draft'))
+               ORDER BY x.action_id DESC LIMIT $4)
+           SELECT a.tenant_id, t.name AS tenant_name, a.action_id, a.action, a.wallet_id, w.name AS wallet_name,
+                  a.currency, a.livemode, a.amount, a.lot_expires_at, a.category, a.reason, a.state, a.needs_approval,
+                  a.basis_hash, a.requested_by, m.name AS requester, a.requested_at, a.expires_at, a.approved_by,
+                  c.name AS "approver?", a.decided_by, d.name AS "decider?", a.decided_at, a.decision_reason,
+                  a.settlement_id
+           FROM chosen a JOIN tenants t USING (tenant_id) JOIN wallets w USING (tenant_id, wallet_id)
+           JOIN operators m ON m.operator_id = a.requested_by
+           LEFT JOIN operators c ON c.operator_id = a.approved_by
+           LEFT JOIN operators d ON d.operator_id = a.decided_by
+           ORDER BY a.action_id"#,
+        one,
+        mode,
+        wallet,
+        MOST,
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().map(Action::try_from).collect()
+}
