@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use domain::id::EventId;
-use engine::{Engine, audit, error::StoreError};
+use engine::{Engine, action::ActionError, audit, error::StoreError};
 use leptos::prelude::*;
 
 use crate::shell::{ErrorKind, ErrorPage, FrameData};
@@ -22,6 +22,16 @@ pub(crate) enum PageError {
 impl From<StoreError> for PageError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+impl From<ActionError> for PageError {
+    fn from(error: ActionError) -> Self {
+        match error {
+            ActionError::Unknown => Self::NotFound,
+            ActionError::Store(error) => Self::Store(error),
+            other => Self::Store(StoreError::inconsistent("actions", "action", other)),
+        }
     }
 }
 
@@ -78,6 +88,14 @@ pub(crate) async fn note_payload_read(engine: &Engine, event: EventId) -> Result
         reason: None,
     };
     Ok(engine.record_audit(&line).await?)
+}
+
+/// Whether the signed-in operator may move money.
+pub(crate) fn may_act() -> bool {
+    let role = FrameData::current()
+        .operator
+        .map(|operator| operator.role.to_lowercase());
+    matches!(role.as_deref(), Some("finance" | "admin"))
 }
 
 /// Whether the signed-in operator may see payloads.

@@ -8,6 +8,8 @@
 
 // One `cfg` a module keeps everything but the islands out of the browser.
 #[cfg(feature = "ssr")]
+mod actions;
+#[cfg(feature = "ssr")]
 mod audit;
 #[cfg(feature = "ssr")]
 mod context;

@@ -6,6 +6,7 @@ use leptos_meta::provide_meta_context;
 use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
+use crate::actions::{ActionFormPage, ActionPage, ApprovalsPage};
 use crate::audit::AuditPage;
 use crate::deliveries::DeliveriesPage;
 use crate::events::{EventPage, EventsPage};
@@ -39,6 +40,9 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/wallets/:id") view=WalletPage ssr=SsrMode::Async/>
                 <Route path=path!("/sources") view=SourcesPage ssr=SsrMode::Async/>
                 <Route path=path!("/prices") view=PricesPage ssr=SsrMode::Async/>
+                <Route path=path!("/wallets/:id/:action") view=ActionFormPage ssr=SsrMode::Async/>
+                <Route path=path!("/actions/:id") view=ActionPage ssr=SsrMode::Async/>
+                <Route path=path!("/approvals") view=ApprovalsPage ssr=SsrMode::Async/>
                 <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>
                 <Route path=path!("/glossary") view=GlossaryPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async/>

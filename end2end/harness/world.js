@@ -87,6 +87,7 @@ async function choose(database) {
     event: await pick(event, `events ${live} AND state = 'applied' AND kind LIKE 'job.%' ORDER BY event_id`),
     conflict: await pick(event, `conflicts ${live} ORDER BY event_id`),
     settlement: await pick(id('stl', 'settlement_id'), `settlements ${live} AND phase = 'capture' ORDER BY settlement_id`),
+    action: await pick(id('act', 'action_id'), `actions ${live} AND state = 'waiting' ORDER BY action_id`),
     wallet: await pick(id('wallet', 'wallet_id'), `wallets ${live} AND currency = 'EUR' ORDER BY wallet_id`),
   };
 }

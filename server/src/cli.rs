@@ -3,6 +3,7 @@
 mod admin;
 mod signature;
 mod source;
+mod threshold;
 mod verify;
 mod wallet;
 
@@ -50,6 +51,9 @@ enum Command {
     /// Work on prices.
     #[command(subcommand)]
     Price(admin::PriceCommand),
+    /// Work on approval thresholds: which actions of the console take two people.
+    #[command(subcommand)]
+    Threshold(threshold::ThresholdCommand),
     /// Work on operators.
     #[command(subcommand)]
     Operator(admin::OperatorCommand),
@@ -77,6 +81,7 @@ impl Cli {
             Command::Wallet(command) => block_on(LogFormat::Pretty, command.run()),
             Command::ApiKey(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Price(command) => block_on(LogFormat::Pretty, command.run()),
+            Command::Threshold(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Operator(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Source(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Demo(args) => block_on_quietly(demo::run(*args)),

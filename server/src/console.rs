@@ -4,6 +4,7 @@
 //! What must stay true: no page and no form but the sign-in answers without a signed-in operator; no
 //! form is accepted from another site; a return path never leaves this site.
 
+mod actions;
 mod audit;
 mod frame;
 mod gate;
@@ -93,6 +94,11 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
     Router::new()
         .route("/sign-in", post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
+        .route("/wallets/{wallet}/actions", post(actions::propose))
+        .route("/actions/{id}/commit", post(actions::commit))
+        .route("/actions/{id}/approve", post(actions::approve))
+        .route("/actions/{id}/refuse", post(actions::refuse))
+        .route("/actions/{id}/withdraw", post(actions::withdraw))
         .route("/audit/check", post(audit::check))
         .route("/theme", post(preferences::theme))
         .route("/shortcuts", post(preferences::shortcuts))

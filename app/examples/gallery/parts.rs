@@ -58,7 +58,7 @@ fn form() -> impl IntoView {
                 <Button kind=ButtonKind::Danger>"Reverse 12.40 EUR"</Button>
                 <Button>"Preview"</Button>
                 <Button kind=ButtonKind::Quiet>"Cancel"</Button>
-                <Button refused="your role is viewer">"Approve"</Button>
+                <Button refused=Some("your role is viewer".to_owned())>"Approve"</Button>
             </div>
         </Form>
     }

@@ -43,7 +43,7 @@ pub fn Button(
     #[prop(optional, into)]
     value: Option<String>,
     /// Why it cannot be pressed. The button stays, and the reason is read with it.
-    #[prop(optional, into)]
+    #[prop(optional_no_strip, into)]
     refused: Option<String>,
     /// Its words.
     children: Children,

@@ -1,22 +1,26 @@
 //! `/wallets/{id}`: two balances, the lots behind them, and the ledger with running balances.
 
+use domain::action::Kind;
 use domain::id::WalletId;
 use domain::settlement::EntryType;
+use engine::action::{self, views::Action};
 use engine::ledger::views::{self, Entry, Filter, LotLine, TrialBalance, Wallet};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
 use super::books::Books;
 use super::ledger::Ledger;
-use crate::context::{PageError, page};
+use crate::actions::{action_tone, headline};
+use crate::context::{PageError, may_act, page};
 use crate::job::places;
 use crate::list::{NoRows, Pages, Problems, Query, choices, neighbours};
 use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{
     Amount, Chips, Column, DataTable, Fact, Field, FilterBar, Id, KeyValue, NextStep, ObjectHead,
-    Pair, Related, RelatedLink, Section, SelectField, Sentence, Time, TimeStyle, Tone,
+    Pair, Related, RelatedLink, RowLink, Section, SelectField, Sentence, StateBadge, Time,
+    TimeStyle, Tone,
 };
-use crate::words::{count, money};
+use crate::words::{count, money, titled};
 
 /// `/wallets/{id}`
 #[component]
@@ -45,8 +49,12 @@ pub fn WalletPage() -> AnyView {
             views::trial_balance(&mut books, Some(wallet.line.tenant), wallet.line.livemode)
                 .await?;
         trial.retain(|book| book.currency == wallet.line.available.currency());
+        let actions = action::views::of_wallet(&mut books, id).await?;
         let (newer, older) = neighbours(&query, &ledger, |row: &Entry| row.posting);
-        Ok(view! { <Whole query wallet lots trial rows=ledger.rows newer older/> }.into_any())
+        Ok(
+            view! { <Whole query wallet lots trial actions rows=ledger.rows newer older/> }
+                .into_any(),
+        )
     })
 }
 
@@ -56,6 +64,7 @@ fn Whole(
     wallet: Wallet,
     lots: Vec<LotLine>,
     trial: Vec<TrialBalance>,
+    actions: Vec<Action>,
     rows: Vec<Entry>,
     newer: Option<String>,
     older: Option<String>,
@@ -84,6 +93,7 @@ fn Whole(
     let filters = filters(&query);
     let problems = query.problems();
     let lots = lots_table(lots);
+    let actions = done_by_people(actions);
     view! {
         <Frame title crumbs>
             {head}
@@ -92,6 +102,7 @@ fn Whole(
                 <div class="stack">
                     <Sentence>{told}</Sentence>
                     <Section title="Lots" id="lots">{lots}</Section>
+                    {actions}
                     <Section title="Books of the tenant" id="books"><Books trial/></Section>
                 </div>
                 {side}
@@ -175,6 +186,7 @@ fn side(wallet: &Wallet) -> AnyView {
                     <Pair label="Opened"><Time at=opened style=TimeStyle::Stamp/></Pair>
                 </KeyValue>
             </section>
+            {may_act().then(|| acts(wallet))}
             <Related title="Related">
                 <RelatedLink href=jobs>"Jobs it pays for"</RelatedLink>
                 <RelatedLink href=settlements>"Settlements"</RelatedLink>
@@ -183,6 +195,59 @@ fn side(wallet: &Wallet) -> AnyView {
         </aside>
     }
     .into_any()
+}
+
+/// What may be done with the wallet.
+fn acts(wallet: &Wallet) -> AnyView {
+    let place = |word: Kind| format!("/wallets/{}/{word}", wallet.line.wallet);
+    let goodwill = place(Kind::Goodwill);
+    let (stop, label) = match wallet.line.frozen_at {
+        Some(_) => (place(Kind::Unfreeze), "Lift the freeze"),
+        None => (place(Kind::Freeze), "Freeze the wallet"),
+    };
+    view! {
+        <Related title="Act">
+            <RelatedLink href=goodwill>"Give credit"</RelatedLink>
+            <RelatedLink href=stop>{label}</RelatedLink>
+        </Related>
+    }
+    .into_any()
+}
+
+/// What people did with the wallet, newest last.
+fn done_by_people(actions: Vec<Action>) -> Option<AnyView> {
+    if actions.is_empty() {
+        return None;
+    }
+    let columns = vec![
+        Column::text("Action"),
+        Column::text("State"),
+        Column::text("Who"),
+        Column::text("When"),
+    ];
+    let rows = actions.into_iter().map(|action| {
+        let who = match &action.approved_by {
+            Some(checker) => format!("{}, approved by {}", action.requested_by.name, checker.name),
+            None => action.requested_by.name.clone(),
+        };
+        let detail = view! { {action.request.reason.clone()} }.into_any();
+        let at = action.requested_at;
+        view! {
+            <tr>
+                <RowLink href=format!("/actions/{}", action.id) detail>{headline(&action.request)}</RowLink>
+                <td><StateBadge tone=action_tone(action.state) label=titled(action.state.as_str())/></td>
+                <td>{who}</td>
+                <td class="age"><Time at style=TimeStyle::Stamp/></td>
+            </tr>
+        }
+    });
+    let rows = rows.collect_view();
+    let table = view! {
+        <Section title="Actions" id="actions">
+            <DataTable id="actions-table" caption="What people did with this wallet" columns>{rows}</DataTable>
+        </Section>
+    };
+    Some(table.into_any())
 }
 
 fn lots_table(lots: Vec<LotLine>) -> AnyView {

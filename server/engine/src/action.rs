@@ -183,6 +183,11 @@ pub async fn propose(
         .line;
     let now = engine.clock().now();
     let hash = request.hash()?;
+    // The constraint knows a key within its tenant; a person may not use it for two.
+    let known = views::find(conn, id).await?;
+    if known.is_some_and(|known| known.tenant != wallet.tenant) {
+        return Err(ActionError::OtherRequest(id));
+    }
     let needs_approval = request.needs_approval(None);
     let draft = store::Draft {
         id,

@@ -7,7 +7,7 @@ use app::{
 };
 use axum::http::{HeaderMap, Method, header, request::Parts};
 use domain::event::EventState;
-use engine::{Engine, error::StoreError, operator::Operator, overview};
+use engine::{Engine, action, error::StoreError, operator::Operator, overview};
 use serde::{Deserialize, Serialize};
 use tower_sessions::Session;
 
@@ -51,7 +51,7 @@ pub(super) async fn of(
         false => None,
     };
     let desks = match page && operator.is_some() {
-        true => desks(&console.engine).await?,
+        true => desks(&console.engine, console.live).await?,
         false => Vec::new(),
     };
     let location = request
@@ -89,7 +89,7 @@ fn accepts_html(headers: &HeaderMap) -> bool {
 }
 
 /// Queues where someone waits for a person.
-async fn desks(engine: &Engine) -> Result<Vec<Desk>, StoreError> {
+async fn desks(engine: &Engine, live: bool) -> Result<Vec<Desk>, StoreError> {
     let waiting = overview::attention(engine).await?;
     let desk = |label: &str, state: EventState, glyph| Desk {
         label: label.to_owned(),
@@ -105,10 +105,20 @@ async fn desks(engine: &Engine) -> Result<Vec<Desk>, StoreError> {
         glyph: Glyph::Quarantine,
         count: overview::contradicted(engine).await?.unsigned_abs(),
     };
+    let mut conn = engine.pool().acquire().await?;
+    let approvals = Desk {
+        label: "Approvals".to_owned(),
+        href: "/approvals".to_owned(),
+        glyph: Glyph::Approvals,
+        count: action::views::count_waiting(&mut conn, live)
+            .await?
+            .unsigned_abs(),
+    };
     Ok(vec![
         contradicted,
         desk("Conflicts", EventState::Conflict, Glyph::Exceptions),
         desk("Rejected", EventState::Rejected, Glyph::StateStop),
         desk("Failing", EventState::Failed, Glyph::StateAttention),
+        approvals,
     ])
 }

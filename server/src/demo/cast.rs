@@ -234,6 +234,12 @@ impl Sender {
     }
 }
 
+/// Who asks for what waits in the approvals.
+pub(crate) const MAKER: &str = "finance@demo.test";
+
+/// Up to which amount credit is given without a second person.
+pub(crate) static THRESHOLDS: [(&str, &str); 3] = [("USD", "50"), ("EUR", "50"), ("JPY", "5000")];
+
 /// Staff: e-mail, name and role.
 pub(crate) static OPERATORS: [(&str, &str, &str); 4] = [
     ("admin@demo.test", "Ada Administrator", "admin"),

@@ -4,12 +4,15 @@ use std::path::Path;
 
 use chrono::TimeDelta;
 use domain::{
+    action::{Category, Kind, Request, Typed},
     adapter::Adapter,
-    id::{TenantId, WalletId},
+    id::{ActionId, TenantId, WalletId},
     money::{Amount, Currency},
 };
 use engine::{
-    Engine, api_key,
+    Engine,
+    action::{self, By},
+    api_key,
     operator::{self, NewOperator},
     price,
     source::{DEFAULT_BODY_LIMIT_BYTES, MasterKey, NewSource},
@@ -95,7 +98,15 @@ async fn load(engine: &Engine, master: &MasterKey) -> Result<Keepsake, Failure> 
             role: role.parse()?,
             password: &password,
         };
-        operator::add(&mut tx, engine, &new).await?;
+        let operator = operator::add(&mut tx, engine, &new).await?;
+        if email == cast::MAKER {
+            let by = By {
+                operator,
+                email,
+                request_id: None,
+            };
+            ask_for_approval(&mut tx, engine, by, purses[0].wallet.parse()?).await?;
+        }
     }
     tx.commit().await?;
     Ok(Keepsake {
@@ -146,6 +157,38 @@ async fn add_tenants(conn: &mut PgConnection, engine: &Engine) -> Result<Vec<Ten
         tenants.push(tenant::add(conn, engine, &new).await?);
     }
     Ok(tenants)
+}
+
+/// A request that waits for a second person, for whoever looks at the console.
+async fn ask_for_approval(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    by: By<'_>,
+    wallet: WalletId,
+) -> Result<(), Failure> {
+    for (currency, above) in cast::THRESHOLDS {
+        let above = Amount::exact(above.parse()?, currency.parse()?)?;
+        action::set_threshold(conn, engine, Kind::Goodwill, above, ACTOR).await?;
+    }
+    let typed = Typed {
+        amount: "120".to_owned(),
+        lot_expires_at: Some(engine.clock().now() + TimeDelta::days(90)),
+        category: Category::Incident.to_string(),
+        reason:
+            "The render nodes were down for two hours on Friday; agreed with the account manager."
+                .to_owned(),
+    };
+    let now = engine.clock().now();
+    let request = Request::read(Kind::Goodwill, (wallet, "USD".parse()?), &typed, now)
+        .map_err(|wrong| format!("the demo's own request is wrong: {wrong:?}"))?;
+    let id = ActionId(engine.mint());
+    action::propose(conn, engine, id, &request, by).await?;
+    let draft = action::views::find(conn, id)
+        .await?
+        .ok_or("the action that was proposed is not there")?;
+    let basis = action::dry_run(conn, &draft, now).await?.basis;
+    action::commit(conn, engine, id, basis, by).await?;
+    Ok(())
 }
 
 async fn open_wallet(

@@ -1,0 +1,301 @@
+//! `/actions/{id}`: what an action would do, or did; who decides; how it went.
+
+use domain::action::State;
+use domain::id::{ActionId, OperatorId};
+use engine::action::{self, DryRun, views::Action};
+use leptos::prelude::*;
+use leptos_router::hooks::use_params_map;
+
+use super::words::{action_tone, category_words, effect, headline, state_words};
+use crate::context::{PageError, may_act, page};
+use crate::shell::{Crumb, Frame, FrameData};
+use crate::ui::{
+    AmountText, BalanceShift, Button, ButtonKind, Fact, Id, KeyValue, Move, NextStep, ObjectHead,
+    Pair, ProofTimeline, Related, RelatedLink, Section, Sentence, Step, Textarea, Time, TimeStyle,
+};
+use crate::words::money;
+
+/// `/actions/{id}`
+#[component]
+pub fn ActionPage() -> AnyView {
+    let id = use_params_map()
+        .read_untracked()
+        .get("id")
+        .and_then(|id| id.parse::<ActionId>().ok());
+    page(|engine| async move {
+        let id = id.ok_or(PageError::NotFound)?;
+        let mut books = engine.snapshot().await?;
+        let action = action::views::find(&mut books, id)
+            .await?
+            .ok_or(PageError::NotFound)?;
+        let run = match action.state.is_final() {
+            true => None,
+            false => Some(
+                action::dry_run(&mut books, &action, engine.clock().now())
+                    .await
+                    .map_err(PageError::from)?,
+            ),
+        };
+        Ok(view! { <Whole action run/> }.into_any())
+    })
+}
+
+#[component]
+fn Whole(action: Action, run: Option<DryRun>) -> AnyView {
+    let crumbs = vec![
+        Crumb::link("Approvals", "/approvals"),
+        Crumb::here(action.id.to_string()),
+    ];
+    let title = format!("{} · {}", headline(&action.request), action.wallet_name);
+    let head = head(&action);
+    let told = told(&action);
+    let side = side(&action);
+    let preview = run.as_ref().map(preview);
+    let decide = run.map(|run| decide(&action, &run));
+    view! {
+        <Frame title crumbs>
+            {head}
+            <div class="split">
+                <div class="stack">
+                    <Sentence>{told}</Sentence>
+                    {preview}
+                    {decide}
+                </div>
+                {side}
+            </div>
+        </Frame>
+    }
+    .into_any()
+}
+
+fn head(action: &Action) -> AnyView {
+    let headline = view! { {headline(&action.request)} }.into_any();
+    let test = (!action.livemode).then_some(" · test money");
+    let aside =
+        view! { {action.wallet_name.clone()}" · "{action.tenant_name.clone()}{test} }.into_any();
+    let (at, until) = (action.requested_at, action.expires_at);
+    let next = match action.state {
+        State::Draft => view! { "Its maker commits it, or it is void "<Time at=until style=TimeStyle::Stamp/> }.into_any(),
+        State::Waiting => view! { "Someone other than its maker decides, or it is void "<Time at=until style=TimeStyle::Stamp/> }.into_any(),
+        _ => view! { "Nothing is due" }.into_any(),
+    };
+    view! {
+        <ObjectHead headline aside tone=action_tone(action.state) state=state_words(action.state)>
+            <Fact>"proposed "<Time at/></Fact>
+            <NextStep>{next}</NextStep>
+        </ObjectHead>
+    }
+    .into_any()
+}
+
+fn told(action: &Action) -> String {
+    let maker = &action.requested_by.name;
+    let because = category_words(action.request.category);
+    let mut text = format!(
+        "{maker} asked for it because of {because}: “{}”",
+        action.request.reason
+    );
+    let decider = action.decided_by.as_ref().map(|one| one.name.as_str());
+    let end = match (action.state, &action.approved_by) {
+        (State::Done, Some(checker)) => format!(" {} approved.", checker.name),
+        (State::Done, None) => " No second person was needed.".to_owned(),
+        (State::Refused, _) => format!(
+            " {} refused: “{}”",
+            decider.unwrap_or("Someone"),
+            action.decision_reason.as_deref().unwrap_or_default()
+        ),
+        (State::Withdrawn, _) => " They took it back.".to_owned(),
+        (State::Expired, _) => " Nobody decided in time, so nothing was done.".to_owned(),
+        (State::Draft | State::Waiting, _) => String::new(),
+    };
+    text.push_str(&end);
+    text
+}
+
+/// What it would do, drawn as the ledger will show it.
+fn preview(run: &DryRun) -> AnyView {
+    let amount = |value: domain::money::Amount| money(value);
+    let (mut moves, mut shifts) = (Vec::new(), Vec::new());
+    if let Some((entry, sum)) = run.entry {
+        let (from, to) = entry.accounts();
+        moves.push(Move {
+            entry: entry.to_string(),
+            from: from.to_string(),
+            to: to.to_string(),
+            amount: amount(sum),
+        });
+        let after = run
+            .available
+            .plus(sum)
+            .map_or_else(|_| amount(run.available), amount);
+        shifts.push(BalanceShift {
+            account: "available".into(),
+            before: amount(run.available),
+            after,
+        });
+    }
+    let places = shifts
+        .iter()
+        .map(|shift| places(&shift.after))
+        .max()
+        .unwrap_or(2);
+    let note = match (run.entry, run.frozen_at) {
+        (Some(_), Some(_)) => "the wallet is frozen: the credit is there and cannot be spent yet",
+        (Some(_), None) => "as the ledger would show it",
+        (None, Some(_)) => "jobs are accepted again",
+        (None, None) => "new jobs are refused; jobs that run settle as before",
+    };
+    let title = if run.entry.is_some() {
+        "grant/1"
+    } else {
+        "wallet"
+    };
+    view! {
+        <Section title="What it would do" id="dry-run">
+            <ProofTimeline label="What it would do">
+                <Step id="effect" title note=Some(note.to_owned()) moves shifts places/>
+            </ProofTimeline>
+        </Section>
+    }
+    .into_any()
+}
+
+/// Decimals of a figure.
+fn places(amount: &AmountText) -> u8 {
+    let figure = amount.figure();
+    let decimals = figure
+        .split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len());
+    u8::try_from(decimals).unwrap_or(8)
+}
+
+/// The forms of whoever may decide, or why they may not.
+fn decide(action: &Action, run: &DryRun) -> AnyView {
+    let me = FrameData::current().operator.map(|operator| operator.id);
+    if !may_act() {
+        return view! { <p class="muted">"Deciding takes the role finance."</p> }.into_any();
+    }
+    let mine = me == Some(action.requested_by.id);
+    let changed = action.basis.is_some_and(|basis| basis != run.basis);
+    let obstacle = match (run.refusal, changed) {
+        (_, true) => Some("This changed since its maker committed it. It can only be refused or withdrawn, and asked for anew.".to_owned()),
+        (Some(refusal), _) => Some(format!("It cannot go ahead: {refusal}.")),
+        (None, false) => None,
+    };
+    let notice = obstacle
+        .clone()
+        .map(|text| view! { <p><strong>{text}</strong></p> });
+    let forms = match (action.state, mine) {
+        (State::Draft, true) => commit_form(action, run, obstacle),
+        (State::Waiting, true) => waiting_form(action),
+        (State::Waiting, false) => check_forms(action, obstacle),
+        _ => view! { <p class="muted">"Only its maker goes on from here."</p> }.into_any(),
+    };
+    view! {
+        <Section title="Decision" id="decision">
+            <div class="stack">{notice}{forms}</div>
+        </Section>
+    }
+    .into_any()
+}
+
+fn commit_form(action: &Action, run: &DryRun, obstacle: Option<String>) -> AnyView {
+    let id = action.id;
+    let label = effect(&action.request, run.needs_approval);
+    let why = run.needs_approval.then(|| match run.above {
+        Some(above) => format!(
+            "Above {above} a second person approves.",
+            above = above.normalize()
+        ),
+        None => "A second person approves.".to_owned(),
+    });
+    view! {
+        {why.map(|why| view! { <p class="muted">{why}</p> })}
+        <form class="form" method="post" action=format!("/actions/{id}/commit")>
+            <input type="hidden" name="basis" value=run.basis.to_string()/>
+            <div class="submit">
+                <Button kind=ButtonKind::Primary refused=obstacle>{label}</Button>
+            </div>
+        </form>
+        {withdraw_form(id, "Discard")}
+    }
+    .into_any()
+}
+
+fn waiting_form(action: &Action) -> AnyView {
+    view! {
+        <p class="muted">"You made this request, so someone else approves or refuses it."</p>
+        {withdraw_form(action.id, "Withdraw")}
+    }
+    .into_any()
+}
+
+fn withdraw_form(id: ActionId, label: &'static str) -> impl IntoView {
+    view! {
+        <form method="post" action=format!("/actions/{id}/withdraw")>
+            <Button>{label}</Button>
+        </form>
+    }
+}
+
+fn check_forms(action: &Action, obstacle: Option<String>) -> AnyView {
+    let id = action.id;
+    let label = format!("Approve: {}", effect(&action.request, false));
+    view! {
+        <form class="form" method="post" action=format!("/actions/{id}/approve")>
+            <div class="submit">
+                <Button kind=ButtonKind::Primary refused=obstacle>{label}</Button>
+            </div>
+        </form>
+        <form class="form" method="post" action=format!("/actions/{id}/refuse")>
+            <Textarea name="reason" label="Why not" rows=2 required=true hint="10 to 500 characters; its maker reads it."/>
+            <div class="submit"><Button>"Refuse"</Button></div>
+        </form>
+    }
+    .into_any()
+}
+
+fn side(action: &Action) -> AnyView {
+    let id = action.id.to_string();
+    let wallet = format!("/wallets/{}", action.request.wallet);
+    let audit = format!("/audit?object={id}");
+    let settlement = action
+        .settlement
+        .map(|settlement| format!("/settlements/{settlement}"));
+    let expiry = action.request.lot_expires_at;
+    let maker = person(&action.requested_by.name, action.requested_by.id);
+    let checker = action
+        .approved_by
+        .as_ref()
+        .map(|one| person(&one.name, one.id));
+    let ended = action.decided_at;
+    view! {
+        <aside class="side" aria-label="About this action">
+            <section>
+                <h2>"Action"</h2>
+                <KeyValue>
+                    <Pair label="Key"><Id value=id what="action key"/></Pair>
+                    <Pair label="Maker">{maker}</Pair>
+                    {checker.map(|checker| view! { <Pair label="Checker">{checker}</Pair> })}
+                    {expiry.map(|at| view! { <Pair label="Credit until"><Time at style=TimeStyle::Stamp/></Pair> })}
+                    {ended.map(|at| view! { <Pair label="Ended"><Time at style=TimeStyle::Stamp/></Pair> })}
+                </KeyValue>
+            </section>
+            <Related title="Related">
+                <RelatedLink href=wallet>"The wallet"</RelatedLink>
+                {settlement.map(|href| view! { <RelatedLink href>"What it posted"</RelatedLink> })}
+                <RelatedLink href=audit>"Every step of it"</RelatedLink>
+            </Related>
+        </aside>
+    }
+    .into_any()
+}
+
+fn person(name: &str, id: OperatorId) -> String {
+    let me = FrameData::current().operator.map(|operator| operator.id);
+    if me == Some(id) {
+        format!("{name} (you)")
+    } else {
+        name.to_owned()
+    }
+}

@@ -1,0 +1,246 @@
+//! Forms of actions: proposing one, and deciding on it. Each answers with a redirect to a page that
+//! says what came of it; sending a form twice says the same twice.
+
+use axum::{
+    Form,
+    extract::{Extension, Path, State},
+    response::Response,
+};
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use domain::{
+    action::{Kind as ActionKind, Request, State as ActionState, Typed},
+    canonical::Hash,
+    id::{ActionId, WalletId},
+};
+use engine::{
+    action::{self, ActionError, By},
+    error::StoreError,
+    ledger,
+    operator::Role,
+};
+use serde::Deserialize;
+use tower_sessions::Session;
+
+use super::{Console, CurrentOperator, frame, return_path};
+use crate::http::{
+    problem::{Kind, Problem},
+    request::RequestId,
+};
+
+#[derive(Deserialize)]
+pub(super) struct ActionForm {
+    key: String,
+    action: String,
+    #[serde(default)]
+    amount: String,
+    #[serde(default)]
+    expires: String,
+    #[serde(default)]
+    category: String,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CommitForm {
+    basis: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RefuseForm {
+    #[serde(default)]
+    reason: String,
+}
+
+/// Proposes an action and leads to its dry run, or back to the form with what was typed.
+pub(super) async fn propose(
+    State(console): State<Console>,
+    Extension(who): Extension<CurrentOperator>,
+    session: Session,
+    Path(wallet): Path<String>,
+    Form(form): Form<ActionForm>,
+) -> Result<Response, Problem> {
+    who.must_be(Role::Finance)?;
+    let wallet: WalletId = wallet.parse().map_err(|_| not_found())?;
+    let kind: ActionKind = form.action.parse().map_err(|_| not_found())?;
+    let key: ActionId = form.key.parse().map_err(|_| not_found())?;
+    let mut conn = console
+        .engine
+        .pool()
+        .acquire()
+        .await
+        .map_err(StoreError::from)?;
+    let found = ledger::views::wallet(&mut conn, wallet).await?;
+    drop(conn);
+    let currency = found.ok_or_else(not_found)?.line.available.currency();
+    let typed = Typed {
+        amount: form.amount.clone(),
+        lot_expires_at: day(&form.expires),
+        category: form.category.clone(),
+        reason: form.reason.clone(),
+    };
+    let now = console.engine.clock().now();
+    let Ok(request) = Request::read(kind, (wallet, currency), &typed, now) else {
+        return Ok(return_path::see_other(&back_to_form(wallet, kind, &form)));
+    };
+    let request_id = RequestId::current();
+    let by = by(&who, request_id.as_ref());
+    let step = console
+        .engine
+        .act(async |conn, engine| action::propose(conn, engine, key, &request, by).await);
+    match step.await {
+        Ok(()) => {}
+        Err(ActionError::OtherRequest(_)) => {
+            let text =
+                "This form was sent before with other content; here is what it asked for then";
+            let detail = "Nothing was changed. To ask for something else, open the form anew.";
+            frame::tell(&session, false, text, Some(detail.to_owned())).await;
+        }
+        Err(error) => return Err(problem(error)),
+    }
+    Ok(return_path::see_other(&format!("/actions/{key}")))
+}
+
+/// Commits a draft on what its maker saw.
+pub(super) async fn commit(
+    State(console): State<Console>,
+    Extension(who): Extension<CurrentOperator>,
+    session: Session,
+    Path(id): Path<String>,
+    Form(form): Form<CommitForm>,
+) -> Result<Response, Problem> {
+    who.must_be(Role::Finance)?;
+    let id = id.parse().map_err(|_| not_found())?;
+    let request_id = RequestId::current();
+    // A basis that cannot be read was not shown by this console: the dry run is looked at again.
+    let done = match hex::decode(&form.basis).ok().map(Hash::try_from) {
+        Some(Ok(basis)) => {
+            let by = by(&who, request_id.as_ref());
+            console.engine.commit_action(id, basis, by).await
+        }
+        _ => Err(ActionError::Stale),
+    };
+    answer(&session, id, done).await
+}
+
+/// Approves a waiting action.
+pub(super) async fn approve(
+    State(console): State<Console>,
+    Extension(who): Extension<CurrentOperator>,
+    session: Session,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    who.must_be(Role::Finance)?;
+    let id = id.parse().map_err(|_| not_found())?;
+    let request_id = RequestId::current();
+    let by = by(&who, request_id.as_ref());
+    let done = console.engine.approve_action(id, by).await;
+    answer(&session, id, done).await
+}
+
+/// Refuses a waiting action.
+pub(super) async fn refuse(
+    State(console): State<Console>,
+    Extension(who): Extension<CurrentOperator>,
+    session: Session,
+    Path(id): Path<String>,
+    Form(form): Form<RefuseForm>,
+) -> Result<Response, Problem> {
+    who.must_be(Role::Finance)?;
+    let id = id.parse().map_err(|_| not_found())?;
+    let request_id = RequestId::current();
+    let by = by(&who, request_id.as_ref());
+    let step = console
+        .engine
+        .act(async |conn, engine| action::refuse(conn, engine, id, &form.reason, by).await);
+    answer(&session, id, step.await).await
+}
+
+/// Takes an action back.
+pub(super) async fn withdraw(
+    State(console): State<Console>,
+    Extension(who): Extension<CurrentOperator>,
+    session: Session,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    who.must_be(Role::Finance)?;
+    let id = id.parse().map_err(|_| not_found())?;
+    let request_id = RequestId::current();
+    let by = by(&who, request_id.as_ref());
+    let step = console
+        .engine
+        .act(async |conn, engine| action::withdraw(conn, engine, id, by).await);
+    answer(&session, id, step.await).await
+}
+
+fn by<'a>(who: &'a CurrentOperator, request_id: Option<&'a RequestId>) -> By<'a> {
+    By {
+        operator: who.0.id,
+        email: &who.0.email,
+        request_id: request_id.map(RequestId::as_str),
+    }
+}
+
+/// Says on the action's page what came of a step.
+async fn answer(
+    session: &Session,
+    id: ActionId,
+    done: Result<ActionState, ActionError>,
+) -> Result<Response, Problem> {
+    let (good, text) = match done {
+        Ok(ActionState::Done) => (true, "Done".to_owned()),
+        Ok(ActionState::Waiting) => (true, "Sent: someone else decides now".to_owned()),
+        Ok(state) => (true, format!("The action is {state}")),
+        Err(ActionError::Stale) => (
+            false,
+            "Not done: this changed since it was shown. Here is what it would do now".to_owned(),
+        ),
+        Err(
+            error @ (ActionError::Refused(_)
+            | ActionError::NotYours(_)
+            | ActionError::Ended(_)
+            | ActionError::NoReason),
+        ) => (false, format!("Not done: {error}")),
+        Err(error) => return Err(problem(error)),
+    };
+    frame::tell(session, good, &text, None).await;
+    Ok(return_path::see_other(&format!("/actions/{id}")))
+}
+
+fn not_found() -> Problem {
+    Problem::new(Kind::NotFound, "There is no such wallet or action.")
+}
+
+fn problem(error: ActionError) -> Problem {
+    match error {
+        ActionError::Unknown => not_found(),
+        ActionError::Store(error) => error.into(),
+        other => Problem::internal(&other),
+    }
+}
+
+/// The form again, with everything that was typed.
+fn back_to_form(wallet: WalletId, kind: ActionKind, form: &ActionForm) -> String {
+    let fields = [
+        ("key", &form.key),
+        ("amount", &form.amount),
+        ("expires", &form.expires),
+        ("category", &form.category),
+        ("reason", &form.reason),
+    ];
+    let query = fields
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| {
+            let value: String = value.chars().take(600).collect();
+            format!("{name}={}", return_path::encode(&value))
+        });
+    let query = query.collect::<Vec<_>>().join("&");
+    format!("/wallets/{wallet}/{kind}?{query}")
+}
+
+/// The beginning of a day. Times of the console are in UTC.
+fn day(text: &str) -> Option<DateTime<Utc>> {
+    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+    Some(day.and_time(NaiveTime::MIN).and_utc())
+}
