@@ -8,7 +8,9 @@
 //!
 //! Locks: the action's row, then the wallet's, then the audit log's.
 
+mod dry_run;
 mod store;
+mod transaction;
 pub mod views;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -17,17 +19,16 @@ use domain::{
     canonical::{CanonicalError, Hash},
     id::{ActionId, OperatorId, SettlementId, TenantId, WalletId},
     money::Amount,
-    settlement::EntryType,
 };
-use rust_decimal::Decimal;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use self::views::Action;
+pub use self::dry_run::{DryRun, Refusal, dry_run};
+use self::{dry_run::ready, views::Action};
 use crate::{
     Engine, audit,
     error::StoreError,
-    ledger, settlement,
+    ledger,
     wallet::{self, Grant, GrantError},
 };
 
@@ -84,85 +85,6 @@ impl From<sqlx::Error> for ActionError {
     fn from(error: sqlx::Error) -> Self {
         Self::Store(error.into())
     }
-}
-
-/// Why an action cannot be committed as things stand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Refusal {
-    /// Already frozen.
-    #[error("the wallet is frozen already")]
-    Frozen,
-    /// Not frozen.
-    #[error("the wallet is not frozen")]
-    NotFrozen,
-    /// The credit would expire before it could be spent.
-    #[error("the credit would have expired already")]
-    Expired,
-}
-
-/// What committing an action would do, on the wallet as it stands.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DryRun {
-    /// Available before.
-    pub available: Amount,
-    /// On hold; no action here moves it.
-    pub held: Amount,
-    /// Since when spending is stopped.
-    pub frozen_at: Option<DateTime<Utc>>,
-    /// What would be posted.
-    pub entry: Option<(EntryType, Amount)>,
-    /// The threshold in force, for actions with an amount.
-    pub above: Option<Decimal>,
-    /// Whether a second person has to approve.
-    pub needs_approval: bool,
-    /// Why it cannot be committed, if it cannot.
-    pub refusal: Option<Refusal>,
-    /// Hash of everything the decision rests on. Balances are not in it: they move all the time, and no
-    /// action here depends on them.
-    pub basis: Hash,
-}
-
-/// Works out what committing would do.
-///
-/// # Errors
-/// [`ActionError`].
-pub async fn dry_run(
-    conn: &mut PgConnection,
-    action: &Action,
-    now: DateTime<Utc>,
-) -> Result<DryRun, ActionError> {
-    let request = &action.request;
-    let wallet = ledger::views::wallet(conn, request.wallet)
-        .await?
-        .ok_or(ActionError::Unknown)?
-        .line;
-    let above = match request.amount {
-        Some(amount) => store::threshold(conn, request.kind, amount.currency()).await?,
-        None => None,
-    };
-    let refusal = match request.kind {
-        Kind::Freeze if wallet.frozen_at.is_some() => Some(Refusal::Frozen),
-        Kind::Unfreeze if wallet.frozen_at.is_none() => Some(Refusal::NotFrozen),
-        Kind::Goodwill if request.lot_expires_at.is_some_and(|expiry| expiry <= now) => {
-            Some(Refusal::Expired)
-        }
-        Kind::Goodwill | Kind::Freeze | Kind::Unfreeze => None,
-    };
-    let basis = Hash::of(&json!({
-        "request": request.hash()?.to_string(),
-        "frozen_at": wallet.frozen_at,
-        "above": above.map(|above| above.normalize().to_string()),
-    }))?;
-    Ok(DryRun {
-        available: wallet.available,
-        held: wallet.held,
-        frozen_at: wallet.frozen_at,
-        entry: request.amount.map(|amount| (EntryType::Goodwill, amount)),
-        above,
-        needs_approval: request.needs_approval(above),
-        refusal,
-        basis,
-    })
 }
 
 /// Proposes an action under its key. The same key with the same request, by the same person, is the
@@ -380,28 +302,6 @@ async fn lock(conn: &mut PgConnection, id: ActionId) -> Result<Action, ActionErr
     views::find(conn, id).await?.ok_or(ActionError::Unknown)
 }
 
-/// The dry run under the wallet's lock, if the action may go ahead on it.
-async fn ready(
-    conn: &mut PgConnection,
-    action: &Action,
-    basis: Hash,
-    now: DateTime<Utc>,
-) -> Result<DryRun, ActionError> {
-    if action.state.is_final() {
-        return Err(ActionError::Ended(action.state));
-    }
-    if action.expires_at <= now {
-        return Err(ActionError::Ended(State::Expired));
-    }
-    ledger::lock(conn, &[(action.tenant, action.request.wallet)], &[]).await?;
-    let run = dry_run(conn, action, now).await?;
-    match run.refusal {
-        _ if run.basis != basis => Err(ActionError::Stale),
-        Some(refusal) => Err(refusal.into()),
-        None => Ok(run),
-    }
-}
-
 /// Does what the action asks for.
 async fn apply(
     conn: &mut PgConnection,
@@ -478,71 +378,6 @@ async fn note(
         reason,
     };
     Ok(audit::record(conn, engine, &line).await?)
-}
-
-impl Engine {
-    /// Runs one step of an action in a transaction of its own; what fails changes nothing.
-    ///
-    /// # Errors
-    /// What the step says, or a failure of storage.
-    pub async fn act<T>(
-        &self,
-        step: impl AsyncFnOnce(&mut PgConnection, &Self) -> Result<T, ActionError>,
-    ) -> Result<T, ActionError> {
-        let mut tx = self.pool().begin().await?;
-        let done = step(&mut tx, self).await?;
-        tx.commit().await?;
-        Ok(done)
-    }
-
-    /// [`commit`] in a transaction of its own. Credit that is given wakes what waits for funds.
-    ///
-    /// # Errors
-    /// [`ActionError`].
-    pub async fn commit_action(
-        &self,
-        id: ActionId,
-        basis: Hash,
-        by: By<'_>,
-    ) -> Result<State, ActionError> {
-        let step = async |conn: &mut PgConnection, engine: &Self| {
-            commit(conn, engine, id, basis, by).await
-        };
-        let state = self.act(step).await?;
-        self.wake_after(id, state).await;
-        Ok(state)
-    }
-
-    /// [`approve`] in a transaction of its own. Credit that is given wakes what waits for funds.
-    ///
-    /// # Errors
-    /// [`ActionError`].
-    pub async fn approve_action(&self, id: ActionId, by: By<'_>) -> Result<State, ActionError> {
-        let step =
-            async |conn: &mut PgConnection, engine: &Self| approve(conn, engine, id, by).await;
-        let state = self.act(step).await?;
-        self.wake_after(id, state).await;
-        Ok(state)
-    }
-
-    async fn wake_after(&self, id: ActionId, state: State) {
-        if state != State::Done {
-            return;
-        }
-        let woken = async {
-            let mut conn = self.connection().await?;
-            let Some(action) = views::find(&mut conn, id).await? else {
-                return Ok(());
-            };
-            drop(conn);
-            settlement::wake_for_funds(self.pool(), action.tenant, self.clock().now()).await?;
-            Ok::<_, StoreError>(())
-        };
-        // The action stands either way; what waits is looked at again within a minute anyway.
-        if let Err(error) = woken.await {
-            tracing::warn!(%error, action = %id, "events that wait for funds were not woken");
-        }
-    }
 }
 
 /// Sets from which amount on an action waits for a second person. Returns the version in force.
