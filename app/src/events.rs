@@ -1,5 +1,6 @@
 //! Events: the list, and one with its deliveries, content and conflicts.
 
+mod case;
 mod content;
 mod list;
 mod page;

@@ -158,6 +158,7 @@ const fn ignored(reason: IgnoreReason) -> &'static str {
         IgnoreReason::CancelPrevails => {
             "The customer had cancelled before it occurred, and the tenant's policy releases then."
         }
+        IgnoreReason::Dismissed => "A person decided that it changes nothing.",
     }
 }
 

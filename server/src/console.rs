@@ -6,6 +6,7 @@
 
 mod actions;
 mod audit;
+mod cases;
 mod frame;
 mod gate;
 mod headers;
@@ -99,6 +100,7 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .route("/actions/{id}/approve", post(actions::approve))
         .route("/actions/{id}/refuse", post(actions::refuse))
         .route("/actions/{id}/withdraw", post(actions::withdraw))
+        .route("/events/{event}/decide", post(cases::decide))
         .route("/audit/check", post(audit::check))
         .route("/theme", post(preferences::theme))
         .route("/shortcuts", post(preferences::shortcuts))

@@ -1,9 +1,11 @@
 //! What an event holds, and what contradicts it. Only roles from support up see content, and secrets
 //! in it are masked here, on the server.
 
+use engine::case::views::Decision;
 use engine::inbox::views::ConflictRow;
 use leptos::prelude::*;
 
+use super::case::{Decided, KeepFirst};
 use crate::context::may_read_payloads;
 use crate::diff::{Change, differences};
 use crate::mask::masked;
@@ -44,6 +46,8 @@ pub(super) fn Contradictions(
     first: Option<Vec<u8>>,
     /// What came later.
     conflicts: Vec<ConflictRow>,
+    /// What was decided about them.
+    decisions: Vec<Decision>,
 ) -> AnyView {
     let allowed = may_read_payloads();
     let cases = conflicts.into_iter().map(|conflict| {
@@ -60,6 +64,13 @@ pub(super) fn Contradictions(
                 </div>
             }
         });
+        let decided = decisions
+            .iter()
+            .find(|one| one.conflict == Some(conflict.id));
+        let decision = match decided.cloned() {
+            Some(decision) => view! { <Decided decision/> }.into_any(),
+            None => view! { <KeepFirst event=conflict.event conflict=conflict.id/> }.into_any(),
+        };
         view! {
             <div class="stack" data-gap="small" id=format!("conflict-{}", conflict.id)>
                 <p>
@@ -67,6 +78,7 @@ pub(super) fn Contradictions(
                     ". Nothing was changed by it."
                 </p>
                 {changed}
+                {decision}
             </div>
         }
     });

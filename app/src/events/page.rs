@@ -1,11 +1,15 @@
 //! `/events/{id}`: what it told, what became of it, how often it came, and what contradicts it.
 
+use std::collections::HashSet;
+
 use domain::event::EventState;
 use domain::id::EventId;
+use engine::case::views::{Decision, decisions};
 use engine::inbox::views::{DeliveryRow, EventDetail, EventRow};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
+use super::case::Case;
 use super::content::{Content, Contradictions};
 use crate::context::{PageError, may_read_payloads, note_payload_read, page};
 use crate::shell::{Crumb, Frame};
@@ -30,12 +34,14 @@ pub fn EventPage() -> AnyView {
         if may_read_payloads() && (detail.payload.is_some() || !detail.conflicts.is_empty()) {
             note_payload_read(&engine, id).await?;
         }
-        Ok(view! { <Event detail/> }.into_any())
+        let mut books = engine.snapshot().await?;
+        let decisions = decisions(&mut books, id).await?;
+        Ok(view! { <Event detail decisions/> }.into_any())
     })
 }
 
 #[component]
-fn Event(detail: EventDetail) -> AnyView {
+fn Event(detail: EventDetail, decisions: Vec<Decision>) -> AnyView {
     let EventDetail {
         event,
         payload,
@@ -45,21 +51,27 @@ fn Event(detail: EventDetail) -> AnyView {
     let id = event.id.to_string();
     let crumbs = vec![Crumb::link("Events", "/events"), Crumb::here(id.clone())];
     let title = format!("Event {id}, {}", event.kind);
-    let head = head(&event, !conflicts.is_empty());
+    let settled: HashSet<_> = decisions.iter().filter_map(|one| one.conflict).collect();
+    let open = conflicts.iter().any(|one| !settled.contains(&one.id));
+    let head = head(&event, open);
     let told = told(&event, &deliveries, conflicts.len());
     let table = table(deliveries);
     let side = side(&event);
     let body = payload.map(|payload| payload.body);
     let contradictions = (!conflicts.is_empty()).then(|| {
         let first = body.clone();
-        view! { <Contradictions first conflicts/> }
+        let decisions = decisions.clone();
+        view! { <Contradictions first conflicts decisions/> }
     });
+    let (id, state) = (event.id, event.state);
+    let case = view! { <Case event=id state decisions/> };
     view! {
         <Frame title crumbs>
             {head}
             <div class="split">
                 <div class="stack">
                     <Sentence>{told}</Sentence>
+                    {case}
                     {contradictions}
                     <Section title="Deliveries" id="deliveries">{table}</Section>
                     <Section title="Content" id="content"><Content body/></Section>

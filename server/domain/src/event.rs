@@ -27,6 +27,11 @@ impl EventState {
     pub fn is_due(self) -> bool {
         matches!(self, Self::Received | Self::Waiting | Self::Failed)
     }
+
+    /// Whether a person may decide about it: it cannot be used, or cannot be processed.
+    pub fn is_case(self) -> bool {
+        matches!(self, Self::Rejected | Self::Conflict | Self::Failed)
+    }
 }
 
 code!(
@@ -40,6 +45,18 @@ code!(
         Conflict = "conflict",
         /// Not an event: see the reason.
         Rejected = "rejected",
+    }
+);
+
+code!(
+    /// What a person decided about an event.
+    CaseDecision {
+        /// What came first under its key stands.
+        KeepFirst = "keep_first",
+        /// It changes nothing.
+        Dismiss = "dismiss",
+        /// It is looked at again, under its own identity.
+        Replay = "replay",
     }
 );
 
@@ -60,6 +77,8 @@ code!(
         SuccessPrevails = "success_prevails",
         /// The customer cancelled before it occurred, and policy releases then.
         CancelPrevails = "cancel_prevails",
+        /// A person decided that it changes nothing.
+        Dismissed = "dismissed",
     }
 );
 

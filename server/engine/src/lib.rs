@@ -8,6 +8,7 @@ pub mod action;
 pub mod api_key;
 pub mod audit;
 pub mod books;
+pub mod case;
 pub mod clock;
 pub mod database;
 pub mod delivery;

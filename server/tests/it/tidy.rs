@@ -243,6 +243,7 @@ async fn the_application_cannot_rewrite_history(owner: PgPool) {
         "job_transitions",
         "price_versions",
         "conflicts",
+        "case_decisions",
         "audit_log",
     ] {
         assert!(

@@ -132,7 +132,8 @@ pub async fn list(
         query.push(" AND e.state IN ('waiting', 'failed', 'rejected', 'conflict')");
     }
     if filter.contradicted {
-        query.push(" AND e.event_id IN (SELECT event_id FROM conflicts)");
+        query.push(" AND e.event_id IN (SELECT c.event_id FROM conflicts c
+                 WHERE NOT EXISTS (SELECT 1 FROM case_decisions d WHERE d.conflict_id = c.conflict_id))");
     }
     if let Some(source) = &filter.source {
         query.push(" AND s.slug = ").push_bind(source.clone());

@@ -7,13 +7,13 @@ use domain::{
     id::{ActionId, OperatorId},
 };
 use engine::{
-    action::{self, ActionError, By, Refusal, views},
+    action::{self, ActionError, Refusal, views},
     audit, books,
 };
 use futures::future::join_all;
 use sqlx::PgPool;
 
-use crate::bench::{Bench, currency, usd};
+use crate::bench::{Bench, by, currency, usd};
 
 /// A bench with a maker, a checker, and approval above 50.
 struct Desk {
@@ -25,20 +25,10 @@ struct Desk {
 impl Desk {
     async fn open(pool: PgPool) -> Self {
         let bench = Bench::new(pool).await;
-        let mut people = Vec::new();
-        for name in ["maker", "checker"] {
-            let id = OperatorId(bench.engine.mint());
-            sqlx::query(
-                "INSERT INTO operators (operator_id, email, name, role, password_hash, created_at)
-                 VALUES ($1, $2 || '@example.com', $2, 'finance', '$argon2id$none', now())",
-            )
-            .bind(id.0)
-            .bind(name)
-            .execute(&bench.owner)
-            .await
-            .unwrap();
-            people.push(id);
-        }
+        let (maker, checker) = (
+            bench.operator("maker").await,
+            bench.operator("checker").await,
+        );
         let mut conn = bench.engine.pool().acquire().await.unwrap();
         action::set_threshold(&mut conn, &bench.engine, Kind::Goodwill, usd("50"), "test")
             .await
@@ -46,8 +36,8 @@ impl Desk {
         drop(conn);
         Self {
             bench,
-            maker: people[0],
-            checker: people[1],
+            maker,
+            checker,
         }
     }
 
@@ -131,14 +121,6 @@ impl Desk {
     async fn in_order(&self) {
         let report = books::verify(self.bench.engine.pool()).await.unwrap();
         assert_eq!(report.breaks, []);
-    }
-}
-
-fn by(operator: OperatorId) -> By<'static> {
-    By {
-        operator,
-        email: "someone@example.com",
-        request_id: Some("req_1"),
     }
 }
 

@@ -5,10 +5,10 @@ mod inbox;
 
 use chrono::{DateTime, Utc};
 use domain::{
-    id::{LotId, SourceId, TenantId, WalletId},
+    id::{LotId, OperatorId, SourceId, TenantId, WalletId},
     money::{Amount, Currency},
 };
-use engine::{Engine, clock::Clock, ledger, wallet::Grant};
+use engine::{Engine, action::By, clock::Clock, ledger, wallet::Grant};
 use sqlx::PgPool;
 
 pub use inbox::*;
@@ -25,6 +25,15 @@ pub struct Bench {
     pub wallet: WalletId,
     /// A live source whose events the generic adapter reads.
     pub source: SourceId,
+}
+
+/// A person in a request.
+pub fn by(operator: OperatorId) -> By<'static> {
+    By {
+        operator,
+        email: "someone@example.com",
+        request_id: Some("req_1"),
+    }
 }
 
 /// An amount of US dollars.
@@ -93,6 +102,22 @@ impl Bench {
         .await
         .unwrap();
         tx.commit().await.unwrap();
+    }
+
+    /// A member of staff who may act on money.
+    pub async fn operator(&self, name: &str) -> OperatorId {
+        let id = OperatorId(self.engine.mint());
+        sqlx::query(
+            "INSERT INTO operators (operator_id, email, name, role, password_hash, created_at)
+             VALUES ($1, $2 || '@example.com', $2, 'finance', '$argon2id$none', $3)",
+        )
+        .bind(id.0)
+        .bind(name)
+        .bind(start())
+        .execute(&self.owner)
+        .await
+        .unwrap();
+        id
     }
 
     /// Adds a lot of credit to the wallet.

@@ -4,6 +4,7 @@ mod action;
 mod audit;
 mod bench;
 mod books;
+mod case;
 mod guards;
 mod housekeeping;
 mod inbox;

@@ -1,0 +1,182 @@
+//! Cases: what a machine cannot decide about an event, and what a person decided.
+//!
+//! Nothing here moves money. Keeping the first content says that it stands; dismissing says that an event
+//! changes nothing; replaying has it looked at again under its own identity, so that whatever was settled
+//! before cannot settle twice.
+//!
+//! Locks: the event's row, then the audit log's.
+
+mod store;
+pub mod views;
+
+use domain::{
+    event::{CaseDecision, EventState},
+    id::EventId,
+};
+use serde_json::json;
+use sqlx::PgConnection;
+
+use crate::{Engine, action::By, audit, error::StoreError};
+
+/// What is decided about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// What came first stands, against this conflict.
+    KeepFirst(i64),
+    /// The event changes nothing.
+    Dismiss,
+    /// The event is looked at again.
+    Replay,
+}
+
+impl Verdict {
+    /// Its word.
+    pub const fn decision(self) -> CaseDecision {
+        match self {
+            Self::KeepFirst(_) => CaseDecision::KeepFirst,
+            Self::Dismiss => CaseDecision::Dismiss,
+            Self::Replay => CaseDecision::Replay,
+        }
+    }
+}
+
+/// Why a decision did not stand. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// No such event or conflict.
+    #[error("there is no such case")]
+    Unknown,
+    /// The reason is too short or too long.
+    #[error("a decision needs a reason of 10 to 500 characters")]
+    NoReason,
+    /// Someone decided before.
+    #[error("{by} decided this before: {decision}")]
+    Decided {
+        /// Who.
+        by: String,
+        /// What.
+        decision: CaseDecision,
+    },
+    /// The event needs nobody's decision.
+    #[error("the event is {0}, so nothing is to be decided about it")]
+    NotOpen(EventState),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Decides a case, saying why.
+///
+/// # Errors
+/// [`CaseError`].
+pub async fn decide(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    event: EventId,
+    verdict: Verdict,
+    reason: &str,
+    by: By<'_>,
+) -> Result<(), CaseError> {
+    let reason = reason.trim();
+    let length = reason.chars().count();
+    if !(domain::action::MIN_REASON_CHARS..=domain::action::MAX_REASON_CHARS).contains(&length) {
+        return Err(CaseError::NoReason);
+    }
+    let open = store::lock(conn, event).await?.ok_or(CaseError::Unknown)?;
+    let now = engine.clock().now();
+    let conflict = match verdict {
+        Verdict::KeepFirst(conflict) => {
+            if !store::is_conflict_of(conn, event, conflict).await? {
+                return Err(CaseError::Unknown);
+            }
+            Some(conflict)
+        }
+        Verdict::Dismiss | Verdict::Replay => {
+            if !open.state.is_case() {
+                return Err(not_open(conn, event, open.state).await?);
+            }
+            None
+        }
+    };
+    let row = store::Decided {
+        event,
+        livemode: open.livemode,
+        conflict,
+        decision: verdict.decision(),
+        reason,
+        by: by.operator,
+        at: now,
+    };
+    if !store::insert(conn, &row).await? {
+        return Err(decided(conn, event, conflict).await?);
+    }
+    match verdict {
+        Verdict::KeepFirst(_) => {}
+        Verdict::Dismiss => store::dismiss(conn, event, now).await?,
+        Verdict::Replay => store::replay(conn, event, now).await?,
+    }
+    let line = audit::Record {
+        operator: Some(by.operator),
+        actor: by.email,
+        request_id: by.request_id,
+        action: match verdict {
+            Verdict::KeepFirst(_) => "case.keep_first",
+            Verdict::Dismiss => "case.dismiss",
+            Verdict::Replay => "case.replay",
+        },
+        object: &event.to_string(),
+        detail: json!({ "conflict": conflict.map(|conflict| conflict.to_string()), "was": open.state }),
+        reason: Some(reason),
+    };
+    Ok(audit::record(conn, engine, &line).await?)
+}
+
+async fn not_open(
+    conn: &mut PgConnection,
+    event: EventId,
+    state: EventState,
+) -> Result<CaseError, CaseError> {
+    let last = views::decisions(conn, event).await?.pop();
+    Ok(match last {
+        Some(last) if last.decision != CaseDecision::KeepFirst => CaseError::Decided {
+            by: last.by,
+            decision: last.decision,
+        },
+        _ => CaseError::NotOpen(state),
+    })
+}
+
+async fn decided(
+    conn: &mut PgConnection,
+    event: EventId,
+    conflict: Option<i64>,
+) -> Result<CaseError, CaseError> {
+    let all = views::decisions(conn, event).await?;
+    let first = all
+        .into_iter()
+        .find(|one| one.conflict == conflict)
+        .ok_or(CaseError::Unknown)?;
+    Ok(CaseError::Decided {
+        by: first.by,
+        decision: first.decision,
+    })
+}
+
+impl Engine {
+    /// [`decide`] in a transaction of its own.
+    ///
+    /// # Errors
+    /// [`CaseError`].
+    pub async fn decide_case(
+        &self,
+        event: EventId,
+        verdict: Verdict,
+        reason: &str,
+        by: By<'_>,
+    ) -> Result<(), CaseError> {
+        let mut tx = self.pool().begin().await.map_err(StoreError::from)?;
+        decide(&mut tx, self, event, verdict, reason, by).await?;
+        tx.commit().await.map_err(StoreError::from)?;
+        Ok(())
+    }
+}
