@@ -1,5 +1,7 @@
 //! Which database: the one in `DATABASE_URL`, or a private PostgreSQL in the data directory.
 
+use std::path::PathBuf;
+
 use embedded::{Cluster, Settings};
 use engine::{Engine, clock::Clock, database::OpenError};
 use sqlx::postgres::PgConnectOptions;
@@ -25,6 +27,9 @@ pub enum DatabaseError {
     /// Connecting or migrating.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// There is none to look at.
+    #[error("there is no database in {}: name its directory with --data-dir, or its address with DATABASE_URL", .0.display())]
+    Missing(PathBuf),
     /// A task of the runtime was lost.
     #[error("starting the private PostgreSQL was interrupted")]
     Interrupted(#[from] tokio::task::JoinError),
@@ -50,6 +55,17 @@ impl Database {
             options,
             cluster: Some(cluster),
         })
+    }
+
+    /// As [`Database::open`], for commands that only look: a private PostgreSQL must be there already.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub async fn open_existing(data: &DataArgs) -> Result<Self, DatabaseError> {
+        if data.database_url.is_none() && !data.data_dir.join("postgres").is_dir() {
+            return Err(DatabaseError::Missing(data.data_dir.clone()));
+        }
+        Self::open(data).await
     }
 
     /// Brings the schema up to date.

@@ -43,7 +43,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 20_000)]
     jobs: u32,
     /// Directory of the built front end.
-    #[arg(long, default_value = "target/site")]
+    #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/site"))]
     site: PathBuf,
     /// Cargo passes this; it means nothing here.
     #[arg(long, hide = true)]
@@ -70,14 +70,15 @@ async fn main() -> ExitCode {
 async fn run(options: &Options) -> Result<(), Failure> {
     let cluster = Cluster::from_environment()?;
     let mut lines = Vec::new();
+    // First, because it is quick and fails when the front end is not built.
+    if options.runs("size") {
+        lines.extend(size::measure(&options.site)?);
+    }
     if options.runs("accept") {
         lines.extend(accept::measure(options, &cluster).await?);
     }
     if options.runs("settle") {
         lines.extend(settle::measure(options, &cluster).await?);
-    }
-    if options.runs("size") {
-        lines.extend(size::measure(&options.site)?);
     }
     report::print(&lines);
     Ok(())

@@ -12,7 +12,7 @@ const PROBE_KB: f64 = 47.0;
 
 pub(crate) fn measure(site: &Path) -> Result<Vec<Line>, Failure> {
     let mut bytes = 0;
-    for name in ["quittance.wasm.br", "quittance.js.br"] {
+    for name in ["quittance_bg.wasm.br", "quittance.js.br"] {
         let path = site.join("pkg").join(name);
         match std::fs::metadata(&path) {
             Ok(found) => bytes += found.len(),

@@ -26,17 +26,27 @@ pub struct Caller {
 }
 
 /// A key as its owner sees it, once. It prints itself only where asked to, by `Display`.
-pub struct KeyText(String);
+pub struct KeyText {
+    id: ApiKeyId,
+    text: String,
+}
+
+impl KeyText {
+    /// The key's id, by which it is revoked.
+    pub fn id(&self) -> ApiKeyId {
+        self.id
+    }
+}
 
 impl fmt::Display for KeyText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
 impl fmt::Debug for KeyText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyText(***)")
+        write!(f, "KeyText({}, ***)", self.id)
     }
 }
 
@@ -64,7 +74,10 @@ fn write(caller: &Caller, secret: &[u8; 32]) -> KeyText {
         secret,
     ]
     .concat();
-    KeyText(format!("qk_{mode}_{}", URL_SAFE_NO_PAD.encode(bytes)))
+    KeyText {
+        id: caller.key,
+        text: format!("qk_{mode}_{}", URL_SAFE_NO_PAD.encode(bytes)),
+    }
 }
 
 fn parse(text: &str) -> Option<Parsed> {

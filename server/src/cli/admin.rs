@@ -34,6 +34,7 @@ pub(super) enum TenantCommand {
 #[derive(Args)]
 pub(super) struct TenantAdd {
     /// Name shown to staff.
+    #[arg(value_parser = filled)]
     name: String,
     /// Jobs that may be unsettled at once.
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(i32).range(1..))]
@@ -75,7 +76,7 @@ pub(super) struct ApiKeyMint {
     #[arg(long)]
     live: bool,
     /// What it is for.
-    #[arg(long, default_value = "backend")]
+    #[arg(long, default_value = "backend", value_parser = filled)]
     name: String,
     #[command(flatten)]
     data: DataArgs,
@@ -102,6 +103,7 @@ pub(super) enum PriceCommand {
 #[derive(Args)]
 pub(super) struct PriceAdd {
     /// Model, as product backends name it.
+    #[arg(value_parser = filled)]
     model: String,
     /// Currency of the terms.
     #[arg(long)]
@@ -167,6 +169,7 @@ impl ApiKeyCommand {
             Self::Mint(mint) => {
                 let mut text = None;
                 let minted = change_quietly(&mint.data, "api_key.mint", async |conn, engine| {
+                    must_exist(conn, mint.tenant).await?;
                     let key =
                         api_key::mint(conn, engine, mint.tenant, &mint.name, mint.live).await?;
                     text = Some(key);
@@ -179,7 +182,10 @@ impl ApiKeyCommand {
                 minted?;
                 if let Some(key) = text {
                     println!("{key}");
-                    eprintln!("keep it now: only a hash of it is stored");
+                    eprintln!(
+                        "keep it now: only a hash of it is stored. Its id, to revoke it: {}",
+                        key.id()
+                    );
                 }
                 Ok(())
             }
@@ -200,7 +206,9 @@ impl ApiKeyCommand {
 impl PriceCommand {
     pub(super) async fn run(self) -> Outcome {
         let Self::Add(add) = self;
-        let terms: Terms = serde_json::from_str(&add.terms)?;
+        let terms: Terms = serde_json::from_str(&add.terms).map_err(|error| {
+            format!("--terms is not as described by `quittance price add --help` (decimals are strings): {error}")
+        })?;
         change(&add.data, "price.add", async |conn, engine| {
             let from = add.effective_from.unwrap_or_else(|| engine.clock().now());
             let of = (add.model.as_str(), add.currency);
@@ -276,6 +284,28 @@ async fn change_quietly(
     engine.pool().close().await;
     database.close().await?;
     Ok(object)
+}
+
+/// A text that says something.
+pub(super) fn filled(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("it may not be empty".to_owned()),
+        text => Ok(text.to_owned()),
+    }
+}
+
+/// Refuses a tenant that does not exist, before a foreign key does.
+pub(super) async fn must_exist(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    match tenant::views::name(conn, tenant).await? {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "there is no tenant {tenant}; `quittance tenant add` sets one up and prints its id"
+        )
+        .into()),
+    }
 }
 
 /// An amount above zero.

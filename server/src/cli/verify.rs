@@ -12,7 +12,7 @@ struct NotInOrder(usize);
 
 /// Verifies and prints.
 pub(super) async fn run(data: DataArgs) -> Outcome {
-    let database = Database::open(&data).await?;
+    let database = Database::open_existing(&data).await?;
     database.migrate().await?;
     let engine = database.engine(4).await?;
     let report = books::verify(engine.pool()).await;

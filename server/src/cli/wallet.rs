@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     Outcome,
-    admin::{change, positive},
+    admin::{change, filled, must_exist, positive},
 };
 use crate::config::DataArgs;
 
@@ -41,7 +41,7 @@ pub(super) struct WalletOpen {
     #[arg(long)]
     live: bool,
     /// Its name.
-    #[arg(long, default_value = "Main")]
+    #[arg(long, default_value = "Main", value_parser = filled)]
     name: String,
     #[command(flatten)]
     data: DataArgs,
@@ -52,7 +52,7 @@ pub(super) struct WalletGrant {
     /// The wallet.
     wallet: WalletId,
     /// How much, such as 100.00.
-    #[arg(value_parser = positive)]
+    #[arg(value_parser = positive, allow_negative_numbers = true)]
     amount: Decimal,
     /// Tenant it belongs to.
     #[arg(long)]
@@ -75,7 +75,7 @@ pub(super) struct WalletFreeze {
     #[arg(long)]
     tenant: TenantId,
     /// Why; shown to whoever tries to spend.
-    #[arg(long)]
+    #[arg(long, value_parser = filled)]
     reason: String,
     #[command(flatten)]
     data: DataArgs,
@@ -96,6 +96,7 @@ impl WalletCommand {
     pub(super) async fn run(self) -> Outcome {
         match self {
             Self::Open(open) => change(&open.data, "wallet.open", async |conn, engine| {
+                must_exist(conn, open.tenant).await?;
                 let of = (open.tenant, open.currency, open.live);
                 let wallet = wallet::open(conn, engine, of.0, &open.name, of.1, of.2).await?;
                 let detail =

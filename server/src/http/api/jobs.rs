@@ -153,6 +153,7 @@ pub(super) async fn read(
 
 /// Which jobs to list.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListQuery {
     /// Only those in this state.
