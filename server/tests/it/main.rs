@@ -1,6 +1,7 @@
 //! The product from outside: its program and its HTTP interfaces.
 
 mod bad_input;
+mod cli;
 mod console;
 mod drills;
 mod fault_proxy;
