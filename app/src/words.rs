@@ -165,7 +165,7 @@ const fn ignored(reason: IgnoreReason) -> &'static str {
 const fn waiting(reason: WaitReason) -> &'static str {
     match reason {
         WaitReason::Job => "No job has this id or provider reference yet.",
-        WaitReason::Funds => "The wallet cannot cover a late success yet.",
+        WaitReason::Funds => "The wallet cannot cover it yet.",
     }
 }
 

@@ -179,7 +179,7 @@ fn next(proof: &JobProof) -> String {
         return format!("A person looks: {events} about it could not be used");
     }
     if waits {
-        return "A late success waits for funds and is tried again by itself".into();
+        return "What is due waits for funds and is tried again by itself".into();
     }
     match job.state {
         State::Pending if job.provider_reference.is_none() => {

@@ -219,12 +219,11 @@ fn succeed(
         } else {
             next.state_reason.clone_from(&job.state_reason);
         }
-        let target = Share::of(
-            rated,
-            job.quote,
-            policy.overage,
-            spendable.plus(job.captured.minus(job.receivable)?)?,
-        )?;
+        let paid = job.captured.minus(job.receivable)?;
+        let payable = spendable.plus(paid)?;
+        let Some(target) = Share::of(rated, job.quote, policy.overage, payable)? else {
+            return Ok(Decision::Wait(WaitReason::Funds));
+        };
         let effect = charge::adjust(&mut next, target, snapshot)?;
         return Ok(Decision::Apply(Box::new(Change {
             job: next,
@@ -253,12 +252,16 @@ fn succeed(
             reason,
         ));
     }
+    let payable = next.held.plus(spendable)?;
+    let Some(share) = Share::of(rated, job.quote, policy.overage, payable)? else {
+        return Ok(Decision::Wait(WaitReason::Funds));
+    };
     effects.push(charge::capture(
         &mut next,
         rated,
+        share,
         snapshot,
         policy.overage,
-        spendable,
     )?);
     Ok(Decision::Apply(Box::new(Change { job: next, effects })))
 }

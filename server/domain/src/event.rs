@@ -87,7 +87,7 @@ code!(
     WaitReason {
         /// No job has this id or provider reference yet.
         Job = "job_unknown",
-        /// The wallet cannot cover a late success yet.
+        /// The wallet cannot cover a late success or a correction yet.
         Funds = "insufficient_funds",
     }
 );

@@ -20,38 +20,26 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// What is charged for `rated` when `quote` was reserved and the wallet can pay `payable` in all.
+    /// What is charged for `rated` when `quote` was reserved and the wallet can pay `payable` in all:
+    /// what it has left, and what it has put down for this job already. Never more than that is taken
+    /// from it. What is due beyond is owed, or, where policy books nothing as owed, waited for: `None`.
     pub(super) fn of(
         rated: Amount,
         quote: Amount,
         overage: Overage,
         payable: Amount,
-    ) -> Result<Self, AmountError> {
+    ) -> Result<Option<Self>, AmountError> {
         let base = rated.min(quote)?;
-        let above = rated.minus(base)?;
-        let nothing = Amount::zero(rated.currency());
-        match overage {
-            Overage::Cap => Ok(Self {
-                wallet: base,
-                owed: nothing,
-            }),
-            Overage::Receivable => Ok(Self {
-                wallet: base,
-                owed: above,
-            }),
-            Overage::Charge => {
-                let left = payable.minus(base)?;
-                let paid = if left.is_positive() {
-                    above.min(left)?
-                } else {
-                    nothing
-                };
-                Ok(Self {
-                    wallet: base.plus(paid)?,
-                    owed: above.minus(paid)?,
-                })
-            }
-        }
+        let (wallet, due) = match overage {
+            Overage::Cap if payable.value() < base.value() => return Ok(None),
+            Overage::Cap => (base, base),
+            Overage::Receivable => (base.min(payable)?, rated),
+            Overage::Charge => (rated.min(payable)?, rated),
+        };
+        Ok(Some(Self {
+            wallet,
+            owed: due.minus(wallet)?,
+        }))
     }
 
     fn total(self) -> Result<Amount, AmountError> {
@@ -60,14 +48,14 @@ impl Share {
 }
 
 /// Turns the hold into revenue, returns what it did not need, and charges what it did not cover.
+/// `share` is what is charged of `rated`.
 pub(super) fn capture(
     job: &mut Job,
     rated: Amount,
+    share: Share,
     snapshot: &Snapshot,
     overage: Overage,
-    spendable: Amount,
 ) -> Result<Effect, AmountError> {
-    let share = Share::of(rated, job.quote, overage, job.held.plus(spendable)?)?;
     let from_hold = share.wallet.min(job.held)?;
     let entries = [
         (EntryType::Capture, from_hold),

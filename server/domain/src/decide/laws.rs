@@ -266,6 +266,34 @@ proptest! {
     }
 
     #[test]
+    fn a_correction_takes_no_more_than_the_wallet_has_left(
+        used in 0i64..12, left in 0i64..12, corrected in prop::collection::vec(0i64..25, 1..4),
+    ) {
+        for overage in Overage::ALL {
+            let policy = Policy { overage: *overage, late_cancel: LateCancel::Capture, partial: Partial::Bill };
+            let mut books = Books::open(policy, true, 10, 10);
+            books.hear(&fact(Verdict::Succeeded { usage: images(used), partial: false, revision: 1 }, 0));
+            // Something else spends what came back, down to `left`.
+            let spent = (books.balance(AccountKind::Available) - Decimal::from(left)).max(Decimal::ZERO);
+            *books.accounts.entry(AccountKind::Available).or_default() -= spent;
+            for (revision, used) in (2..).zip(corrected.iter().copied()) {
+                let before = books.clone();
+                let paid = before.job.captured.value() - before.job.receivable.value();
+                let payable = before.balance(AccountKind::Available) + paid;
+                let decision = books.hear(&fact(Verdict::Succeeded { usage: images(used), partial: false, revision }, 0));
+                books.check();
+                if *overage == Overage::Cap && payable < used.min(10).into() {
+                    prop_assert_eq!(decision, Decision::Wait(WaitReason::Funds));
+                    prop_assert_eq!(books.net(), before.net());
+                    continue;
+                }
+                let due = if *overage == Overage::Cap { used.min(10) } else { used };
+                prop_assert_eq!(books.job.captured, usd(due));
+            }
+        }
+    }
+
+    #[test]
     fn overage_is_never_more_than_the_wallet_has_and_nothing_is_lost(used in 0i64..60, funds in 10i64..60) {
         for overage in Overage::ALL {
             let policy = Policy { overage: *overage, late_cancel: LateCancel::Capture, partial: Partial::Bill };

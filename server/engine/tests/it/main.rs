@@ -11,6 +11,7 @@ mod inbox;
 mod ledger;
 mod orders;
 mod race;
+mod scarce;
 mod settle;
 mod source;
 mod views;
