@@ -30,31 +30,47 @@ pub async fn run(engine: Engine, rejected_deliveries: i32, stop: CancellationTok
     }
 }
 
-/// One run. Each step stands for itself, so that one that fails does not undo the others.
+/// One run. Each step stands for itself: one that fails stops no other.
 ///
 /// # Errors
 /// The first [`StoreError`].
 pub async fn maintain(engine: &Engine, rejected_deliveries: i32) -> Result<(), StoreError> {
     let now = engine.clock().now();
     let mut conn = engine.pool().acquire().await?;
+    let mut run = Run::default();
     for ahead in 0..MONTHS_AHEAD {
         let month = now.date_naive() + Months::new(ahead);
-        store::ensure_payload_partition(&mut conn, month).await?;
+        let made = store::ensure_payload_partition(&mut conn, month).await;
+        run.swept("payload partitions", made.map(|()| 0));
     }
-    let pruned = store::prune_rejected_deliveries(&mut conn, rejected_deliveries).await?;
-    let sessions = store::sweep_sessions(&mut conn, now).await?;
-    let failures = store::sweep_sign_in_failures(&mut conn, now).await?;
-    let actions = action::expire(&mut conn, now).await?;
-    if actions > 0 {
-        tracing::info!(actions, "actions expired that nobody decided on");
+    let pruned = store::prune_rejected_deliveries(&mut conn, rejected_deliveries).await;
+    run.swept("rejected deliveries", pruned);
+    let sessions = store::sweep_sessions(&mut conn, now).await;
+    run.swept("sessions", sessions);
+    let failures = store::sweep_sign_in_failures(&mut conn, now).await;
+    run.swept("failed sign-ins", failures);
+    let actions = action::expire(&mut conn, now).await;
+    run.swept("actions that nobody decided on", actions);
+    run.first_failure.map_or(Ok(()), Err)
+}
+
+/// What a run has come to so far.
+#[derive(Default)]
+struct Run {
+    first_failure: Option<StoreError>,
+}
+
+impl Run {
+    fn swept(&mut self, what: &'static str, result: Result<u64, StoreError>) {
+        match result {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, what, "swept"),
+            Err(error) if self.first_failure.is_none() => self.first_failure = Some(error),
+            Err(error) => tracing::error!(
+                error = &error as &dyn std::error::Error,
+                what,
+                "maintenance failed"
+            ),
+        }
     }
-    if pruned + sessions + failures > 0 {
-        tracing::info!(
-            pruned,
-            sessions,
-            failures,
-            "swept rejected deliveries, sessions and failed sign-ins"
-        );
-    }
-    Ok(())
 }

@@ -210,6 +210,8 @@ impl Settler {
             };
             match remedy(&error, &part) {
                 Remedy::Storage => return Err(into_storage(error)),
+                // It failed before an event was claimed: there is nothing to split.
+                Remedy::Isolate if part.events.is_empty() => return Err(into_storage(error)),
                 Remedy::Again => part.races += 1,
                 Remedy::Compare => part.compare = true,
                 Remedy::Isolate => {

@@ -72,3 +72,28 @@ async fn maintenance_keeps_partitions_ahead_and_sweeps_what_is_over(pool: PgPool
     // The default partition and three months.
     assert_eq!(left, (1, 1, 10, 4));
 }
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn a_step_of_maintenance_that_fails_stops_no_other(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    let now = bench.now();
+    // A payload of a month without a partition keeps that partition from being made.
+    sqlx::query("INSERT INTO event_payloads (event_id, received_at, body, headers) VALUES (1, $1, '', '[]')")
+        .bind(now)
+        .execute(&bench.owner)
+        .await
+        .unwrap();
+    sqlx::query(
+        "INSERT INTO sessions (session_hash, data, expires_at) VALUES (sha256('old'), '{}', $1)",
+    )
+    .bind(now - TimeDelta::hours(1))
+    .execute(&bench.owner)
+    .await
+    .unwrap();
+    assert!(maintain(&bench.engine, 10).await.is_err());
+    let sessions: i64 = sqlx::query_scalar("SELECT count(*) FROM sessions")
+        .fetch_one(&bench.owner)
+        .await
+        .unwrap();
+    assert_eq!(sessions, 0);
+}

@@ -302,6 +302,21 @@ async fn a_fault_of_the_storage_is_no_events_fault(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn failing_to_claim_is_told_and_does_not_go_round(pool: PgPool) {
+    let bench = with_credit(pool, "10").await;
+    let job = bench.submit(5).await;
+    let event = bench.hear(&failed("e1", job, 1)).await;
+    as_owner(
+        &bench,
+        "REVOKE SELECT ON event_payloads FROM quittance_app".into(),
+    )
+    .await;
+    let worked = tokio::time::timeout(Duration::from_secs(20), bench.settler().work()).await;
+    assert!(worked.expect("it ends").is_err());
+    assert_eq!(bench.outcome(event).await, "received");
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn a_batch_is_small_while_deliveries_wait(pool: PgPool) {
     let bench = with_credit(pool, "10").await;
     for number in 0..5 {
