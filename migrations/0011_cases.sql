@@ -25,3 +25,9 @@ COMMENT ON COLUMN case_decisions.decided_by IS 'Who.';
 COMMENT ON COLUMN case_decisions.decided_at IS 'When.';
 CREATE INDEX case_decisions_by_event ON case_decisions (event_id, decision_id);
 SELECT make_append_only('case_decisions');
+
+CREATE VIEW open_conflicts AS
+    SELECT c.* FROM conflicts c
+    WHERE NOT EXISTS (SELECT FROM case_decisions d WHERE d.conflict_id = c.conflict_id);
+COMMENT ON VIEW open_conflicts IS 'Conflicts that nobody has decided on.';
+GRANT SELECT ON open_conflicts TO quittance_app;

@@ -35,6 +35,8 @@ for (const scripts of ['on', 'off']) {
       await expect(conflict.getByRole('button', { name: 'Keep the first' })).toHaveCount(0);
       await expect(page.locator('.object-head')).toContainText('Nothing is due');
       expect((await api('GET', `/v1/jobs/${job.id}`)).body).toEqual(before);
+      await page.goto(`/jobs/${job.id}`);
+      await expect(page.locator('.object-head')).toContainText('Nothing is due');
       await page.goto('/events?contradicted=true');
       await expect(page.locator('#events tbody')).not.toContainText(id);
     });

@@ -116,7 +116,7 @@ fn Events(query: Query, rows: Vec<Event>, newer: Option<String>, older: Option<S
 }
 
 fn line(row: Event) -> impl IntoView {
-    let contradicted = row.conflicts > 0;
+    let contradicted = row.contradicted;
     let tone = if contradicted {
         Tone::Stop
     } else {

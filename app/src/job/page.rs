@@ -161,7 +161,7 @@ fn settled_after(proof: &JobProof) -> Option<String> {
 /// What happens next by itself, or who must act.
 fn next(proof: &JobProof) -> String {
     let job = &proof.job;
-    let conflicts: i64 = proof.events.iter().map(|event| event.conflicts).sum();
+    let undecided = proof.events.iter().any(|event| event.open_conflicts > 0);
     let rejected = proof
         .events
         .iter()
@@ -171,7 +171,7 @@ fn next(proof: &JobProof) -> String {
         .events
         .iter()
         .any(|event| event.state == EventState::Waiting);
-    if conflicts > 0 {
+    if undecided {
         return "A person decides: an event came again with other content".into();
     }
     if rejected > 0 {

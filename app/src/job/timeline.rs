@@ -228,7 +228,7 @@ fn heard(event: &EventLine, gap: Option<String>) -> AnyView {
             count(event.conflicts, "delivery", "deliveries")
         ));
     }
-    let tone = if event.conflicts > 0 {
+    let tone = if event.open_conflicts > 0 {
         Tone::Stop
     } else {
         event_tone(event.state)

@@ -93,7 +93,7 @@ fn attention(waiting: Vec<Event>, refused: Vec<Refused>) -> AnyView {
 }
 
 fn event(row: Event) -> impl IntoView {
-    let contradicted = row.conflicts > 0;
+    let contradicted = row.contradicted;
     let (tone, label) = if contradicted {
         (Tone::Stop, "Same key, other content".to_owned())
     } else {

@@ -76,6 +76,8 @@ pub struct Event {
     pub duplicates: i64,
     /// Deliveries under the same key with other content.
     pub conflicts: i64,
+    /// Whether there is other content under its key that nobody has decided on.
+    pub contradicted: bool,
 }
 
 #[derive(sqlx::FromRow)]
@@ -100,12 +102,14 @@ struct Stored {
     decided_at: Option<DateTime<Utc>>,
     duplicates: i64,
     conflicts: i64,
+    contradicted: bool,
 }
 
 /// Deliveries are counted up to a bound through their index by event.
 const COLUMNS: &str = "SELECT e.event_id, e.source_id, s.slug, e.livemode, e.event_key, e.kind, e.state, e.reason,
             e.provider_reference, e.tenant_id, e.job_id, e.canonical_hash, e.raw_hash, e.attempts, e.due_at,
-            e.occurred_at, e.received_at, e.decided_at, d.duplicates, d.conflicts
+            e.occurred_at, e.received_at, e.decided_at, d.duplicates, d.conflicts,
+            EXISTS (SELECT FROM open_conflicts c WHERE c.event_id = e.event_id) AS contradicted
      FROM events e
      JOIN sources s USING (source_id)
      CROSS JOIN LATERAL (
@@ -132,8 +136,7 @@ pub async fn list(
         query.push(" AND e.state IN ('waiting', 'failed', 'rejected', 'conflict')");
     }
     if filter.contradicted {
-        query.push(" AND e.event_id IN (SELECT c.event_id FROM conflicts c
-                 WHERE NOT EXISTS (SELECT 1 FROM case_decisions d WHERE d.conflict_id = c.conflict_id))");
+        query.push(" AND e.event_id IN (SELECT event_id FROM open_conflicts)");
     }
     if let Some(source) = &filter.source {
         query.push(" AND s.slug = ").push_bind(source.clone());
@@ -178,6 +181,7 @@ impl Event {
             decided_at: row.decided_at,
             duplicates: row.duplicates,
             conflicts: row.conflicts,
+            contradicted: row.contradicted,
         })
     }
 }

@@ -63,9 +63,7 @@ pub(super) async fn attention(
 
 pub(super) async fn conflicts(conn: &mut PgConnection) -> Result<i64, StoreError> {
     let count = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!" FROM (
-               SELECT 1 FROM conflicts c WHERE NOT EXISTS (SELECT 1 FROM case_decisions d WHERE d.conflict_id = c.conflict_id)
-               LIMIT $1) AS counted"#,
+        r#"SELECT count(*) AS "count!" FROM (SELECT 1 FROM open_conflicts LIMIT $1) AS counted"#,
         MOST
     )
     .fetch_one(conn)

@@ -130,6 +130,8 @@ pub struct EventLine {
     pub deliveries: i64,
     /// How many of these were conflicts.
     pub conflicts: i64,
+    /// Other contents under its key that nobody has decided on.
+    pub open_conflicts: i64,
 }
 
 /// The proof of a job, by its id alone.
@@ -240,7 +242,8 @@ async fn steps(
 async fn events(conn: &mut PgConnection, job: JobId) -> Result<Vec<EventLine>, StoreError> {
     let rows = sqlx::query!(
         r#"SELECT e.event_id, s.slug, e.event_key, e.kind, e.state, e.reason, e.occurred_at, e.received_at, e.decided_at,
-                  d.deliveries AS "deliveries!", d.conflicts AS "conflicts!"
+                  d.deliveries AS "deliveries!", d.conflicts AS "conflicts!",
+                  (SELECT count(*) FROM open_conflicts c WHERE c.event_id = e.event_id) AS "open_conflicts!"
            FROM events e JOIN sources s USING (source_id)
            CROSS JOIN LATERAL (
                SELECT count(*) AS deliveries, count(*) FILTER (WHERE outcome = 'conflict') AS conflicts
@@ -268,6 +271,7 @@ async fn events(conn: &mut PgConnection, job: JobId) -> Result<Vec<EventLine>, S
                 decided_at: row.decided_at,
                 deliveries: row.deliveries,
                 conflicts: row.conflicts,
+                open_conflicts: row.open_conflicts,
             })
         })
         .collect()
