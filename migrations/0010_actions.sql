@@ -32,7 +32,7 @@ CREATE TABLE actions (
     reason          text NOT NULL CHECK (length(reason) BETWEEN 10 AND 500),
     request_hash    bytea NOT NULL CHECK (octet_length(request_hash) = 32),
     state           text NOT NULL CHECK (state IN ('draft', 'waiting', 'done', 'withdrawn', 'refused', 'expired')),
-    needs_approval  boolean NOT NULL,
+    needs_approval  boolean NOT NULL DEFAULT true,
     basis_hash      bytea CHECK (octet_length(basis_hash) = 32),
     requested_by    uuid NOT NULL REFERENCES operators,
     requested_at    timestamptz NOT NULL,
@@ -67,7 +67,7 @@ COMMENT ON COLUMN actions.category IS 'Kind of reason.';
 COMMENT ON COLUMN actions.reason IS 'Why, in the maker''s words.';
 COMMENT ON COLUMN actions.request_hash IS 'SHA-256 of the canonical request; the same key with another one is a conflict.';
 COMMENT ON COLUMN actions.state IS 'draft → done, or draft → waiting → done | withdrawn | refused | expired.';
-COMMENT ON COLUMN actions.needs_approval IS 'Whether a second person has to approve, by the rules when it was committed.';
+COMMENT ON COLUMN actions.needs_approval IS 'Whether a second person has to approve: always, unless the rules in force when it is carried out say otherwise.';
 COMMENT ON COLUMN actions.basis_hash IS 'Hash of the dry run it was committed on; an approval must still find it true.';
 COMMENT ON COLUMN actions.requested_by IS 'The maker.';
 COMMENT ON COLUMN actions.requested_at IS 'When it was proposed.';

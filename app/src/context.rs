@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use domain::id::EventId;
-use engine::{Engine, action::ActionError, audit, error::StoreError};
+use engine::{Engine, action::ActionError, audit::By, error::StoreError};
 use leptos::prelude::*;
 
 use crate::shell::{ErrorKind, ErrorPage, FrameData};
@@ -78,30 +78,28 @@ where
 pub(crate) async fn note_payload_read(engine: &Engine, event: EventId) -> Result<(), PageError> {
     let frame = FrameData::current();
     let operator = frame.operator.ok_or(PageError::NotFound)?;
-    let line = audit::Record {
-        operator: Some(operator.id),
-        actor: &operator.email,
+    let by = By {
+        operator: operator.id,
+        email: &operator.email,
         request_id: frame.request_id.as_deref(),
-        action: "payload.read",
-        object: &event.to_string(),
-        detail: serde_json::json!({ "page": frame.location }),
-        reason: None,
     };
+    let object = event.to_string();
+    let detail = serde_json::json!({ "page": frame.location });
+    let line = by.did("payload.read", &object, detail, None);
     Ok(engine.record_audit(&line).await?)
 }
 
 /// Whether the signed-in operator may move money.
 pub(crate) fn may_act() -> bool {
-    let role = FrameData::current()
-        .operator
-        .map(|operator| operator.role.to_lowercase());
-    matches!(role.as_deref(), Some("finance" | "admin"))
+    has_role(&["finance", "admin"])
 }
 
 /// Whether the signed-in operator may see payloads.
 pub(crate) fn may_read_payloads() -> bool {
-    let role = FrameData::current()
-        .operator
-        .map(|operator| operator.role.to_lowercase());
-    matches!(role.as_deref(), Some("support" | "finance" | "admin"))
+    has_role(&["support", "finance", "admin"])
+}
+
+fn has_role(roles: &[&str]) -> bool {
+    let operator = FrameData::current().operator;
+    operator.is_some_and(|operator| roles.contains(&operator.role.as_str()))
 }

@@ -92,7 +92,7 @@ fn frame(name: &str, theme: Theme) -> FrameData {
             id: domain::id::OperatorId(uuid::Uuid::nil()),
             email: "anna@example.com".into(),
             name: "Anna Keller".into(),
-            role: "Finance".into(),
+            role: "finance".into(),
         }),
         mode: if test { Mode::Test } else { Mode::Live },
         zone: Zone::from_minutes_east(60),

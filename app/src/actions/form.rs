@@ -3,7 +3,6 @@
 //! A form that was refused comes back with what was typed in the address, and the page says what is
 //! wrong with it by the same rules.
 
-use chrono::{DateTime, NaiveDate, NaiveTime, TimeZone, Utc};
 use domain::action::{Category, Kind, Request, Typed, Wrong};
 use domain::id::{ActionId, WalletId};
 use engine::ledger::views::{self, WalletLine};
@@ -125,7 +124,7 @@ fn fields(wallet: &WalletLine, kind: Kind, key: ActionId, returned: Returned) ->
                 label="Expires"
                 kind="date"
                 value=returned.expires
-                hint="At the beginning of this day. Leave it empty for credit that never expires."
+                hint="At the beginning of this day, UTC. Leave it empty for credit that never expires."
                 error=expires_error
             />
         }
@@ -168,7 +167,7 @@ fn fields(wallet: &WalletLine, kind: Kind, key: ActionId, returned: Returned) ->
 fn wrong(wallet: &WalletLine, kind: Kind, returned: &Returned) -> Vec<Wrong> {
     let typed = Typed {
         amount: returned.amount.clone(),
-        lot_expires_at: day(&returned.expires),
+        expires: returned.expires.clone(),
         category: returned.category.clone(),
         reason: returned.reason.clone(),
     };
@@ -176,12 +175,4 @@ fn wrong(wallet: &WalletLine, kind: Kind, returned: &Returned) -> Vec<Wrong> {
     Request::read(kind, subject, &typed, FrameData::current().now)
         .err()
         .unwrap_or_default()
-}
-
-/// The beginning of a day, in the zone of the page.
-fn day(text: &str) -> Option<DateTime<Utc>> {
-    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
-    let zone = FrameData::current().zone.offset;
-    let begin = zone.from_local_datetime(&day.and_time(NaiveTime::MIN));
-    Some(begin.single()?.with_timezone(&Utc))
 }

@@ -26,7 +26,8 @@ use sqlx::PgConnection;
 pub use self::dry_run::{DryRun, Refusal, dry_run};
 use self::{dry_run::ready, views::Action};
 use crate::{
-    Engine, audit,
+    Engine,
+    audit::{self, By},
     error::StoreError,
     ledger,
     wallet::{self, Grant, GrantError},
@@ -34,17 +35,6 @@ use crate::{
 
 /// How long a draft or a waiting action may be decided on.
 pub const LIFE: TimeDelta = TimeDelta::days(7);
-
-/// Who acts, and in which request.
-#[derive(Clone, Copy, Debug)]
-pub struct By<'a> {
-    /// The operator.
-    pub operator: OperatorId,
-    /// Their sign-in name.
-    pub email: &'a str,
-    /// The request.
-    pub request_id: Option<&'a str>,
-}
 
 /// Why an action did not go ahead. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +100,6 @@ pub async fn propose(
     if known.is_some_and(|known| known.tenant != wallet.tenant) {
         return Err(ActionError::OtherRequest(id));
     }
-    let needs_approval = request.needs_approval(None);
     let draft = store::Draft {
         id,
         tenant: wallet.tenant,
@@ -118,7 +107,6 @@ pub async fn propose(
         livemode: wallet.livemode,
         request,
         hash,
-        needs_approval,
         by: by.operator,
         now,
         expires_at: now + LIFE,
@@ -175,19 +163,7 @@ pub async fn commit(
         note(conn, engine, by, id, "action.submit", json!({}), None).await?;
         return Ok(State::Waiting);
     }
-    let settlement = apply(conn, engine, &action).await?;
-    store::finish(conn, &action, (by.operator, None), basis, settlement, now).await?;
-    note(
-        conn,
-        engine,
-        by,
-        id,
-        "action.commit",
-        json!({ "settlement": settlement }),
-        None,
-    )
-    .await?;
-    Ok(State::Done)
+    carry_out(conn, engine, &action, &run, None, by).await
 }
 
 /// Approves a waiting action and carries it out, if it would still do what its maker saw.
@@ -216,29 +192,8 @@ pub async fn approve(
     action::may_check(by.operator, action.requested_by.id)?;
     let now = engine.clock().now();
     let basis = action.basis.ok_or(ActionError::Stale)?;
-    ready(conn, &action, basis, now).await?;
-    let settlement = apply(conn, engine, &action).await?;
-    let approved_by = Some(by.operator);
-    store::finish(
-        conn,
-        &action,
-        (by.operator, approved_by),
-        basis,
-        settlement,
-        now,
-    )
-    .await?;
-    note(
-        conn,
-        engine,
-        by,
-        id,
-        "action.approve",
-        json!({ "settlement": settlement }),
-        None,
-    )
-    .await?;
-    Ok(State::Done)
+    let run = ready(conn, &action, basis, now).await?;
+    carry_out(conn, engine, &action, &run, Some(by.operator), by).await
 }
 
 /// Refuses a waiting action, saying why.
@@ -252,11 +207,7 @@ pub async fn refuse(
     reason: &str,
     by: By<'_>,
 ) -> Result<State, ActionError> {
-    let reason = reason.trim();
-    let length = reason.chars().count();
-    if !(action::MIN_REASON_CHARS..=action::MAX_REASON_CHARS).contains(&length) {
-        return Err(ActionError::NoReason);
-    }
+    let reason = action::reason(reason).ok_or(ActionError::NoReason)?;
     let action = lock(conn, id).await?;
     if action.state != State::Waiting {
         return Err(ActionError::Ended(action.state));
@@ -334,6 +285,35 @@ async fn apply(
     }
 }
 
+/// Does what the action asks for, and ends it. That it needed an approval is written as the dry run
+/// says, so the database refuses it where `approved_by` was left out.
+async fn carry_out(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    action: &Action,
+    run: &DryRun,
+    approved_by: Option<OperatorId>,
+    by: By<'_>,
+) -> Result<State, ActionError> {
+    let settlement = apply(conn, engine, action).await?;
+    let done = store::Done {
+        action,
+        run,
+        approved_by,
+        decided_by: by.operator,
+        settlement,
+        at: engine.clock().now(),
+    };
+    store::finish(conn, &done).await?;
+    let verb = match approved_by {
+        Some(_) => "action.approve",
+        None => "action.commit",
+    };
+    let detail = json!({ "settlement": settlement });
+    note(conn, engine, by, action.id, verb, detail, None).await?;
+    Ok(State::Done)
+}
+
 async fn end(
     conn: &mut PgConnection,
     engine: &Engine,
@@ -368,15 +348,8 @@ async fn note(
     detail: serde_json::Value,
     reason: Option<&str>,
 ) -> Result<(), ActionError> {
-    let line = audit::Record {
-        operator: Some(by.operator),
-        actor: by.email,
-        request_id: by.request_id,
-        action: verb,
-        object: &id.to_string(),
-        detail,
-        reason,
-    };
+    let object = id.to_string();
+    let line = by.did(verb, &object, detail, reason);
     Ok(audit::record(conn, engine, &line).await?)
 }
 

@@ -31,6 +31,38 @@ pub struct Record<'a> {
     pub reason: Option<&'a str>,
 }
 
+/// Who acts, and in which request.
+#[derive(Clone, Copy, Debug)]
+pub struct By<'a> {
+    /// The operator.
+    pub operator: OperatorId,
+    /// Their sign-in name.
+    pub email: &'a str,
+    /// The request.
+    pub request_id: Option<&'a str>,
+}
+
+impl<'a> By<'a> {
+    /// The line that says what they did.
+    pub fn did(
+        self,
+        action: &'a str,
+        object: &'a str,
+        detail: serde_json::Value,
+        reason: Option<&'a str>,
+    ) -> Record<'a> {
+        Record {
+            operator: Some(self.operator),
+            actor: self.email,
+            request_id: self.request_id,
+            action,
+            object,
+            detail,
+            reason,
+        }
+    }
+}
+
 /// Writes a line, in the transaction of what it speaks of.
 ///
 /// # Errors

@@ -16,7 +16,11 @@ use domain::{
 use serde_json::json;
 use sqlx::PgConnection;
 
-use crate::{Engine, action::By, audit, error::StoreError};
+use crate::{
+    Engine,
+    audit::{self, By},
+    error::StoreError,
+};
 
 /// What is decided about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,11 +81,7 @@ pub async fn decide(
     reason: &str,
     by: By<'_>,
 ) -> Result<(), CaseError> {
-    let reason = reason.trim();
-    let length = reason.chars().count();
-    if !(domain::action::MIN_REASON_CHARS..=domain::action::MAX_REASON_CHARS).contains(&length) {
-        return Err(CaseError::NoReason);
-    }
+    let reason = domain::action::reason(reason).ok_or(CaseError::NoReason)?;
     let open = store::lock(conn, event).await?.ok_or(CaseError::Unknown)?;
     let now = engine.clock().now();
     let conflict = match verdict {
@@ -115,19 +115,15 @@ pub async fn decide(
         Verdict::Dismiss => store::dismiss(conn, event, now).await?,
         Verdict::Replay => store::replay(conn, event, now).await?,
     }
-    let line = audit::Record {
-        operator: Some(by.operator),
-        actor: by.email,
-        request_id: by.request_id,
-        action: match verdict {
-            Verdict::KeepFirst(_) => "case.keep_first",
-            Verdict::Dismiss => "case.dismiss",
-            Verdict::Replay => "case.replay",
-        },
-        object: &event.to_string(),
-        detail: json!({ "conflict": conflict.map(|conflict| conflict.to_string()), "was": open.state }),
-        reason: Some(reason),
+    let verb = match verdict {
+        Verdict::KeepFirst(_) => "case.keep_first",
+        Verdict::Dismiss => "case.dismiss",
+        Verdict::Replay => "case.replay",
     };
+    let object = event.to_string();
+    let detail =
+        json!({ "conflict": conflict.map(|conflict| conflict.to_string()), "was": open.state });
+    let line = by.did(verb, &object, detail, Some(reason));
     Ok(audit::record(conn, engine, &line).await?)
 }
 

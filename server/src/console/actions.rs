@@ -6,19 +6,20 @@ use axum::{
     extract::{Extension, Path, State},
     response::Response,
 };
-use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use domain::{
     action::{Kind as ActionKind, Request, State as ActionState, Typed},
     canonical::Hash,
     id::{ActionId, WalletId},
 };
 use engine::{
-    action::{self, ActionError, By},
+    Engine,
+    action::{self, ActionError},
     error::StoreError,
     ledger,
     operator::Role,
 };
 use serde::Deserialize;
+use sqlx::PgConnection;
 use tower_sessions::Session;
 
 use super::{Console, CurrentOperator, frame, return_path};
@@ -41,13 +42,11 @@ pub(super) struct ActionForm {
     reason: String,
 }
 
+/// A decision: `basis` belongs to a commit, `reason` to a refusal.
 #[derive(Deserialize)]
-pub(super) struct CommitForm {
+pub(super) struct StepForm {
+    #[serde(default)]
     basis: String,
-}
-
-#[derive(Deserialize)]
-pub(super) struct RefuseForm {
     #[serde(default)]
     reason: String,
 }
@@ -75,7 +74,7 @@ pub(super) async fn propose(
     let currency = found.ok_or_else(not_found)?.line.available.currency();
     let typed = Typed {
         amount: form.amount.clone(),
-        lot_expires_at: day(&form.expires),
+        expires: form.expires.clone(),
         category: form.category.clone(),
         reason: form.reason.clone(),
     };
@@ -84,7 +83,7 @@ pub(super) async fn propose(
         return Ok(return_path::see_other(&back_to_form(wallet, kind, &form)));
     };
     let request_id = RequestId::current();
-    let by = by(&who, request_id.as_ref());
+    let by = who.by(request_id.as_ref());
     let step = console
         .engine
         .act(async |conn, engine| action::propose(conn, engine, key, &request, by).await);
@@ -101,84 +100,40 @@ pub(super) async fn propose(
     Ok(return_path::see_other(&format!("/actions/{key}")))
 }
 
-/// Commits a draft on what its maker saw.
-pub(super) async fn commit(
+/// Takes a step of an action's life: `commit`, `approve`, `refuse` or `withdraw`.
+pub(super) async fn step(
     State(console): State<Console>,
     Extension(who): Extension<CurrentOperator>,
     session: Session,
-    Path(id): Path<String>,
-    Form(form): Form<CommitForm>,
+    Path((id, step)): Path<(String, String)>,
+    Form(form): Form<StepForm>,
 ) -> Result<Response, Problem> {
     who.must_be(Role::Finance)?;
-    let id = id.parse().map_err(|_| not_found())?;
+    let id: ActionId = id.parse().map_err(|_| not_found())?;
     let request_id = RequestId::current();
-    // A basis that cannot be read was not shown by this console: the dry run is looked at again.
-    let done = match hex::decode(&form.basis).ok().map(Hash::try_from) {
-        Some(Ok(basis)) => {
-            let by = by(&who, request_id.as_ref());
-            console.engine.commit_action(id, basis, by).await
+    let (by, engine) = (who.by(request_id.as_ref()), &console.engine);
+    let done = match step.as_str() {
+        // A basis that cannot be read was not shown by this console: the dry run is looked at again.
+        "commit" => match hex::decode(&form.basis).ok().map(Hash::try_from) {
+            Some(Ok(basis)) => engine.commit_action(id, basis, by).await,
+            _ => Err(ActionError::Stale),
+        },
+        "approve" => engine.approve_action(id, by).await,
+        "refuse" => {
+            let refuse = async |conn: &mut PgConnection, engine: &Engine| {
+                action::refuse(conn, engine, id, &form.reason, by).await
+            };
+            engine.act(refuse).await
         }
-        _ => Err(ActionError::Stale),
+        "withdraw" => {
+            let withdraw = async |conn: &mut PgConnection, engine: &Engine| {
+                action::withdraw(conn, engine, id, by).await
+            };
+            engine.act(withdraw).await
+        }
+        _ => return Err(not_found()),
     };
     answer(&session, id, done).await
-}
-
-/// Approves a waiting action.
-pub(super) async fn approve(
-    State(console): State<Console>,
-    Extension(who): Extension<CurrentOperator>,
-    session: Session,
-    Path(id): Path<String>,
-) -> Result<Response, Problem> {
-    who.must_be(Role::Finance)?;
-    let id = id.parse().map_err(|_| not_found())?;
-    let request_id = RequestId::current();
-    let by = by(&who, request_id.as_ref());
-    let done = console.engine.approve_action(id, by).await;
-    answer(&session, id, done).await
-}
-
-/// Refuses a waiting action.
-pub(super) async fn refuse(
-    State(console): State<Console>,
-    Extension(who): Extension<CurrentOperator>,
-    session: Session,
-    Path(id): Path<String>,
-    Form(form): Form<RefuseForm>,
-) -> Result<Response, Problem> {
-    who.must_be(Role::Finance)?;
-    let id = id.parse().map_err(|_| not_found())?;
-    let request_id = RequestId::current();
-    let by = by(&who, request_id.as_ref());
-    let step = console
-        .engine
-        .act(async |conn, engine| action::refuse(conn, engine, id, &form.reason, by).await);
-    answer(&session, id, step.await).await
-}
-
-/// Takes an action back.
-pub(super) async fn withdraw(
-    State(console): State<Console>,
-    Extension(who): Extension<CurrentOperator>,
-    session: Session,
-    Path(id): Path<String>,
-) -> Result<Response, Problem> {
-    who.must_be(Role::Finance)?;
-    let id = id.parse().map_err(|_| not_found())?;
-    let request_id = RequestId::current();
-    let by = by(&who, request_id.as_ref());
-    let step = console
-        .engine
-        .act(async |conn, engine| action::withdraw(conn, engine, id, by).await);
-    answer(&session, id, step.await).await
-}
-
-fn by<'a>(who: &'a CurrentOperator, request_id: Option<&'a RequestId>) -> By<'a> {
-    By {
-        operator: who.0.id,
-        email: &who.0.email,
-        request_id: request_id.map(RequestId::as_str),
-    }
 }
 
 /// Says on the action's page what came of a step.
@@ -237,10 +192,4 @@ fn back_to_form(wallet: WalletId, kind: ActionKind, form: &ActionForm) -> String
         });
     let query = query.collect::<Vec<_>>().join("&");
     format!("/wallets/{wallet}/{kind}?{query}")
-}
-
-/// The beginning of a day. Times of the console are in UTC.
-fn day(text: &str) -> Option<DateTime<Utc>> {
-    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
-    Some(day.and_time(NaiveTime::MIN).and_utc())
 }

@@ -9,7 +9,6 @@ use axum::{
 };
 use domain::{event::CaseDecision, id::EventId};
 use engine::{
-    action::By,
     case::{CaseError, Verdict},
     operator::Role,
 };
@@ -46,11 +45,7 @@ pub(super) async fn decide(
         named => named,
     };
     let request_id = RequestId::current();
-    let by = By {
-        operator: who.0.id,
-        email: &who.0.email,
-        request_id: request_id.as_ref().map(RequestId::as_str),
-    };
+    let by = who.by(request_id.as_ref());
     let decided = console
         .engine
         .decide_case(event, verdict, text(field), by)

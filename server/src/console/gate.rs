@@ -8,13 +8,17 @@ use axum::{
 };
 use domain::id::OperatorId;
 use engine::{
+    audit::By,
     error::StoreError,
     operator::{self, Operator, Role},
 };
 use tower_sessions::Session;
 
 use super::{Console, frame, return_path};
-use crate::http::problem::{Kind, Problem};
+use crate::http::{
+    problem::{Kind, Problem},
+    request::RequestId,
+};
 
 /// Key of the session under which the operator's id is kept.
 pub(super) const OPERATOR: &str = "operator";
@@ -28,6 +32,15 @@ const RENEW_SECONDS: i64 = 600;
 pub struct CurrentOperator(pub Operator);
 
 impl CurrentOperator {
+    /// Them, as the audit log names who acts in this request.
+    pub fn by<'a>(&'a self, request: Option<&'a RequestId>) -> By<'a> {
+        By {
+            operator: self.0.id,
+            email: &self.0.email,
+            request_id: request.map(RequestId::as_str),
+        }
+    }
+
     /// Whether the operator may do what `role` may.
     ///
     /// # Errors

@@ -8,7 +8,6 @@ use axum::{
     response::Response,
 };
 use engine::{
-    audit,
     error::StoreError,
     operator::{Operator, SignInError},
 };
@@ -94,14 +93,10 @@ pub(super) async fn sign_out(
 
 async fn record(console: &Console, operator: &Operator, action: &str) -> Result<(), StoreError> {
     let request = RequestId::current();
-    let record = audit::Record {
-        operator: Some(operator.id),
-        actor: &operator.email,
-        request_id: request.as_ref().map(RequestId::as_str),
-        action,
-        object: &operator.id.to_string(),
-        detail: json!({}),
-        reason: None,
-    };
+    let who = CurrentOperator(operator.clone());
+    let object = operator.id.to_string();
+    let record = who
+        .by(request.as_ref())
+        .did(action, &object, json!({}), None);
     console.engine.record_audit(&record).await
 }

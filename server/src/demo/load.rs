@@ -10,9 +10,8 @@ use domain::{
     money::{Amount, Currency},
 };
 use engine::{
-    Engine,
-    action::{self, By},
-    api_key,
+    Engine, action, api_key,
+    audit::By,
     operator::{self, NewOperator},
     price,
     source::{DEFAULT_BODY_LIMIT_BYTES, MasterKey, NewSource},
@@ -172,7 +171,9 @@ async fn ask_for_approval(
     }
     let typed = Typed {
         amount: "120".to_owned(),
-        lot_expires_at: Some(engine.clock().now() + TimeDelta::days(90)),
+        expires: (engine.clock().now() + TimeDelta::days(90))
+            .format("%Y-%m-%d")
+            .to_string(),
         category: Category::Incident.to_string(),
         reason:
             "The render nodes were down for two hours on Friday; agreed with the account manager."

@@ -1,5 +1,7 @@
 //! The laws of [`decide`]: conservation, one capture a hold, and the same end for every order.
 
+mod stories;
+
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
@@ -310,119 +312,4 @@ proptest! {
             prop_assert_eq!(books.job.receivable, usd(owed));
         }
     }
-}
-
-#[test]
-fn an_unrefundable_failure_is_charged_and_success_corrects_it() {
-    let policy = Policy {
-        overage: Overage::Cap,
-        late_cancel: LateCancel::Capture,
-        partial: Partial::Bill,
-    };
-    let mut books = Books::open(policy, false, 10, 10);
-    books.hear(&fact(
-        Verdict::Failed {
-            reason: "oom".into(),
-        },
-        1,
-    ));
-    assert_eq!(books.net(), [(AccountKind::Revenue, 10.into())]);
-    books.hear(&fact(
-        Verdict::Succeeded {
-            usage: images(4),
-            partial: false,
-            revision: 1,
-        },
-        2,
-    ));
-    assert_eq!(
-        books.net(),
-        [
-            (AccountKind::Available, 6.into()),
-            (AccountKind::Revenue, 4.into())
-        ]
-    );
-    assert_eq!(books.job.state, State::Completed);
-    books.check();
-}
-
-#[test]
-fn cancelling_releases_at_once_only_what_was_never_dispatched() {
-    let policy = Policy {
-        overage: Overage::Cap,
-        late_cancel: LateCancel::Release,
-        partial: Partial::Bill,
-    };
-    let now = DateTime::UNIX_EPOCH + TimeDelta::minutes(3);
-    let mut books = Books::open(policy, true, 10, 10);
-    let Cancellation::Requested(job) = request_cancel(&books.job, now) else {
-        panic!("it was dispatched")
-    };
-    assert_eq!((job.state, job.held), (State::Pending, usd(10)));
-    assert_eq!(request_cancel(&job, now), Cancellation::AlreadyRequested);
-    books.job.dispatched = false;
-    let Cancellation::Released(change) = request_cancel(&books.job, now) else {
-        panic!("it was not dispatched")
-    };
-    books.post(change.effects.clone());
-    books.job = change.job.clone();
-    books.check();
-    assert_eq!(books.net(), [(AccountKind::Available, 10.into())]);
-    assert_eq!(
-        request_cancel(&books.job, now),
-        Cancellation::AlreadyCancelled
-    );
-    // What was done before the request was accepted is charged; what came after is not.
-    let after = fact(
-        Verdict::Succeeded {
-            usage: images(2),
-            partial: false,
-            revision: 1,
-        },
-        4,
-    );
-    assert_eq!(
-        books.hear(&after),
-        Decision::Ignore(IgnoreReason::CancelPrevails)
-    );
-    let before = fact(
-        Verdict::Succeeded {
-            usage: images(2),
-            partial: false,
-            revision: 1,
-        },
-        2,
-    );
-    assert!(matches!(books.hear(&before), Decision::Apply(_)));
-    assert_eq!(
-        books.net(),
-        [
-            (AccountKind::Available, 8.into()),
-            (AccountKind::Revenue, 2.into())
-        ]
-    );
-}
-
-#[test]
-fn output_that_is_required_holds_completion_back_but_not_the_charge() {
-    let policy = Policy {
-        overage: Overage::Cap,
-        late_cancel: LateCancel::Capture,
-        partial: Partial::Bill,
-    };
-    let mut books = Books::open(policy, true, 10, 10);
-    books.job.output_required = true;
-    books.hear(&fact(
-        Verdict::Succeeded {
-            usage: images(4),
-            partial: false,
-            revision: 1,
-        },
-        2,
-    ));
-    assert_eq!(
-        (books.job.state, books.job.captured),
-        (State::Delivering, usd(4))
-    );
-    assert_eq!(store_output(&books.job).state, State::Completed);
 }

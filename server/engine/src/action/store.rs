@@ -10,7 +10,7 @@ use domain::{
 use rust_decimal::Decimal;
 use sqlx::PgConnection;
 
-use super::views::Action;
+use super::{dry_run::DryRun, views::Action};
 use crate::error::StoreError;
 
 /// A new action.
@@ -21,7 +21,6 @@ pub(super) struct Draft<'a> {
     pub(super) livemode: bool,
     pub(super) request: &'a Request,
     pub(super) hash: Hash,
-    pub(super) needs_approval: bool,
     pub(super) by: OperatorId,
     pub(super) now: DateTime<Utc>,
     pub(super) expires_at: DateTime<Utc>,
@@ -32,8 +31,8 @@ pub(super) async fn insert(conn: &mut PgConnection, draft: &Draft<'_>) -> Result
     let request = draft.request;
     let done = sqlx::query!(
         "INSERT INTO actions (tenant_id, action_id, action, wallet_id, currency, livemode, amount, lot_expires_at,
-                              category, reason, request_hash, state, needs_approval, requested_by, requested_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'draft', $12, $13, $14, $15)
+                              category, reason, request_hash, state, requested_by, requested_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'draft', $12, $13, $14)
          ON CONFLICT ON CONSTRAINT actions_pkey DO NOTHING",
         draft.tenant.0,
         draft.id.0,
@@ -46,7 +45,6 @@ pub(super) async fn insert(conn: &mut PgConnection, draft: &Draft<'_>) -> Result
         request.category.as_str(),
         request.reason,
         &draft.hash.0[..],
-        draft.needs_approval,
         draft.by.0,
         draft.now,
         draft.expires_at,
@@ -91,7 +89,7 @@ pub(super) async fn wait(
     basis: Hash,
 ) -> Result<(), StoreError> {
     sqlx::query!(
-        "UPDATE actions SET state = 'waiting', needs_approval = true, basis_hash = $3
+        "UPDATE actions SET state = 'waiting', basis_hash = $3
          WHERE tenant_id = $1 AND action_id = $2",
         action.tenant.0,
         action.id.0,
@@ -102,28 +100,31 @@ pub(super) async fn wait(
     Ok(())
 }
 
-/// The action is in force. `decided` names who ended it, and who approved it, if someone did.
-pub(super) async fn finish(
-    conn: &mut PgConnection,
-    action: &Action,
-    decided: (OperatorId, Option<OperatorId>),
-    basis: Hash,
-    settlement: Option<SettlementId>,
-    now: DateTime<Utc>,
-) -> Result<(), StoreError> {
-    let (decided_by, approved_by) = decided;
+/// An action that was carried out.
+pub(super) struct Done<'a> {
+    pub(super) action: &'a Action,
+    /// The dry run it was carried out on.
+    pub(super) run: &'a DryRun,
+    pub(super) approved_by: Option<OperatorId>,
+    pub(super) decided_by: OperatorId,
+    pub(super) settlement: Option<SettlementId>,
+    pub(super) at: DateTime<Utc>,
+}
+
+/// The action is in force.
+pub(super) async fn finish(conn: &mut PgConnection, done: &Done<'_>) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE actions SET state = 'done', needs_approval = $3, approved_by = $4, decided_by = $5, decided_at = $6,
                             basis_hash = $7, settlement_id = $8
          WHERE tenant_id = $1 AND action_id = $2",
-        action.tenant.0,
-        action.id.0,
-        approved_by.is_some(),
-        approved_by.map(|operator| operator.0),
-        decided_by.0,
-        now,
-        &basis.0[..],
-        settlement.map(|settlement| settlement.0),
+        done.action.tenant.0,
+        done.action.id.0,
+        done.run.needs_approval,
+        done.approved_by.map(|operator| operator.0),
+        done.decided_by.0,
+        done.at,
+        &done.run.basis.0[..],
+        done.settlement.map(|settlement| settlement.0),
     )
     .execute(conn)
     .await?;

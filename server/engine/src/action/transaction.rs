@@ -3,8 +3,8 @@
 use domain::{action::State, canonical::Hash, id::ActionId};
 use sqlx::PgConnection;
 
-use super::{ActionError, By, approve, commit, views};
-use crate::{Engine, error::StoreError, settlement};
+use super::{ActionError, approve, commit, views};
+use crate::{Engine, audit::By, error::StoreError, settlement};
 
 impl Engine {
     /// Runs one step of an action in a transaction of its own; what fails changes nothing.

@@ -48,7 +48,7 @@ impl Desk {
     fn request(&self, kind: Kind, amount: &str) -> Request {
         let typed = Typed {
             amount: amount.into(),
-            lot_expires_at: None,
+            expires: String::new(),
             category: "incident".into(),
             reason: "render nodes were down".into(),
         };

@@ -8,7 +8,7 @@ use domain::{
     id::{LotId, OperatorId, SourceId, TenantId, WalletId},
     money::{Amount, Currency},
 };
-use engine::{Engine, action::By, clock::Clock, ledger, wallet::Grant};
+use engine::{Engine, audit::By, clock::Clock, ledger, wallet::Grant};
 use sqlx::PgPool;
 
 pub use inbox::*;
