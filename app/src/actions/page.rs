@@ -92,17 +92,17 @@ fn told(action: &Action) -> String {
     let maker = &action.requested_by.name;
     let because = category_words(action.request.category);
     let mut text = format!(
-        "{maker} asked for it because of {because}: “{}”",
-        action.request.reason
+        "{maker} asked for it because of {because}: {}",
+        quoted(&action.request.reason)
     );
     let decider = action.decided_by.as_ref().map(|one| one.name.as_str());
     let end = match (action.state, &action.approved_by) {
         (State::Done, Some(checker)) => format!(" {} approved.", checker.name),
         (State::Done, None) => " No second person was needed.".to_owned(),
         (State::Refused, _) => format!(
-            " {} refused: “{}”",
+            " {} refused: {}",
             decider.unwrap_or("Someone"),
-            action.decision_reason.as_deref().unwrap_or_default()
+            quoted(action.decision_reason.as_deref().unwrap_or_default())
         ),
         (State::Withdrawn, _) => " They took it back.".to_owned(),
         (State::Expired, _) => " Nobody decided in time, so nothing was done.".to_owned(),
@@ -110,6 +110,11 @@ fn told(action: &Action) -> String {
     };
     text.push_str(&end);
     text
+}
+
+/// Someone's words, ended as a sentence.
+fn quoted(words: &str) -> String {
+    format!("“{}”.", words.trim_end_matches('.'))
 }
 
 /// What it would do, drawn as the ledger will show it.

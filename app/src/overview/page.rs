@@ -25,7 +25,7 @@ const SHOWN: usize = 8;
 pub fn OverviewPage() -> AnyView {
     let live = livemode();
     page(move |engine| async move {
-        let overview = overview::read(&engine).await?;
+        let overview = overview::read(&engine, live).await?;
         let mut books = engine.snapshot().await?;
         let trial = trial_balance(&mut books, None, live).await?;
         let wanted = |attention| Filter {

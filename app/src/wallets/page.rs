@@ -158,8 +158,12 @@ fn told(wallet: &Wallet, lots: &[LotLine]) -> String {
                 at.format("%-d %B %Y")
             ))
         });
+    let may = match line.frozen_at {
+        Some(_) => "is there and cannot be spent while the wallet is frozen,",
+        None => "may be spent",
+    };
     format!(
-        "{} may be spent from {open}{}; {} is on hold for jobs.",
+        "{} {may} from {open}{}; {} is on hold for jobs.",
         money(line.available),
         next.unwrap_or_default(),
         money(line.held).figure(),

@@ -16,6 +16,7 @@ use domain::{
     money::{Amount, Currency},
     settlement::Phase,
 };
+use sqlx::PgConnection;
 
 use crate::{Engine, error::StoreError};
 
@@ -126,17 +127,18 @@ type SumsByDay = BTreeMap<NaiveDate, (DateTime<Utc>, Vec<DaySum>)>;
 #[derive(Debug, Default)]
 pub struct Memory(Mutex<SumsByDay>);
 
-/// Reads the first page.
+/// Reads the first page of a mode. How fast events go and what was refused is told of both modes: what a
+/// refused delivery was for is not known.
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn read(engine: &Engine) -> Result<Overview, StoreError> {
+pub async fn read(engine: &Engine, livemode: bool) -> Result<Overview, StoreError> {
     let now = engine.clock().now();
     let mut conn = engine.pool().acquire().await?;
-    let in_flight = views::in_flight(&mut conn).await?;
+    let in_flight = views::in_flight(&mut conn, livemode).await?;
     let due = views::due(&mut conn, now).await?;
-    let attention = views::attention(&mut conn).await?;
-    let conflicts = views::conflicts(&mut conn).await?;
+    let attention = views::attention(&mut conn, livemode).await?;
+    let conflicts = views::conflicts(&mut conn, livemode).await?;
     let speed = views::speed(&mut conn).await?;
     let refused = views::refused(&mut conn, now - TimeDelta::days(1)).await?;
     let from = now - TimeDelta::minutes(MINUTES - 1);
@@ -194,21 +196,22 @@ fn currency(code: &str) -> Result<Currency, StoreError> {
         .map_err(|error| StoreError::inconsistent("settlements", "currency", error))
 }
 
-/// How many events wait for a person or for something to turn up, by state; counting stops where the
-/// overview's does.
+/// How many events of a mode wait for a person or for something to turn up, by state; counting stops
+/// where the overview's does.
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn attention(engine: &Engine) -> Result<BTreeMap<EventState, i64>, StoreError> {
-    let mut conn = engine.pool().acquire().await?;
-    views::attention(&mut conn).await
+pub async fn attention(
+    conn: &mut PgConnection,
+    livemode: bool,
+) -> Result<BTreeMap<EventState, i64>, StoreError> {
+    views::attention(conn, livemode).await
 }
 
-/// Contents that contradict an event, at most [`MOST`].
+/// Contents of a mode that contradict an event and wait for a decision, at most [`MOST`].
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn contradicted(engine: &Engine) -> Result<i64, StoreError> {
-    let mut conn = engine.pool().acquire().await?;
-    views::conflicts(&mut conn).await
+pub async fn contradicted(conn: &mut PgConnection, livemode: bool) -> Result<i64, StoreError> {
+    views::conflicts(conn, livemode).await
 }

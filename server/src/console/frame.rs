@@ -88,9 +88,10 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     accept.is_none_or(|accept| accept.contains("text/html") || accept.contains("*/*"))
 }
 
-/// Queues where someone waits for a person.
+/// Queues of a mode where someone waits for a person.
 async fn desks(engine: &Engine, live: bool) -> Result<Vec<Desk>, StoreError> {
-    let waiting = overview::attention(engine).await?;
+    let mut conn = engine.pool().acquire().await?;
+    let waiting = overview::attention(&mut conn, live).await?;
     let desk = |label: &str, state: EventState, glyph| Desk {
         label: label.to_owned(),
         href: format!("/events?state={state}"),
@@ -103,9 +104,10 @@ async fn desks(engine: &Engine, live: bool) -> Result<Vec<Desk>, StoreError> {
         label: "Contradicted".to_owned(),
         href: "/events?contradicted=true".to_owned(),
         glyph: Glyph::Quarantine,
-        count: overview::contradicted(engine).await?.unsigned_abs(),
+        count: overview::contradicted(&mut conn, live)
+            .await?
+            .unsigned_abs(),
     };
-    let mut conn = engine.pool().acquire().await?;
     let approvals = Desk {
         label: "Approvals".to_owned(),
         href: "/approvals".to_owned(),

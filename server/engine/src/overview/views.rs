@@ -12,12 +12,16 @@ use crate::error::StoreError;
 /// Where counting stops: beyond it the exact number tells nobody more.
 pub const MOST: i64 = 10_000;
 
-pub(super) async fn in_flight(conn: &mut PgConnection) -> Result<Backlog, StoreError> {
+pub(super) async fn in_flight(
+    conn: &mut PgConnection,
+    livemode: bool,
+) -> Result<Backlog, StoreError> {
     let backlog = sqlx::query_as!(
         Backlog,
         r#"SELECT count(*) AS "count!", min(submitted_at) AS oldest
-           FROM (SELECT submitted_at FROM jobs WHERE state IN ('pending', 'running') LIMIT $1) AS counted"#,
+           FROM (SELECT submitted_at FROM jobs WHERE state IN ('pending', 'running') AND livemode = $2 LIMIT $1) AS counted"#,
         MOST,
+        livemode,
     )
     .fetch_one(conn)
     .await?;
@@ -42,13 +46,15 @@ pub(super) async fn due(
 
 pub(super) async fn attention(
     conn: &mut PgConnection,
+    livemode: bool,
 ) -> Result<BTreeMap<EventState, i64>, StoreError> {
     let rows = sqlx::query!(
         r#"SELECT state, count(*) AS "count!"
-           FROM (SELECT state FROM events WHERE state IN ('waiting', 'failed', 'rejected', 'conflict')
+           FROM (SELECT state FROM events WHERE state IN ('waiting', 'failed', 'rejected', 'conflict') AND livemode = $2
                  ORDER BY event_id DESC LIMIT $1) AS newest
            GROUP BY state"#,
         MOST,
+        livemode,
     )
     .fetch_all(conn)
     .await?;
@@ -61,10 +67,11 @@ pub(super) async fn attention(
         .collect()
 }
 
-pub(super) async fn conflicts(conn: &mut PgConnection) -> Result<i64, StoreError> {
+pub(super) async fn conflicts(conn: &mut PgConnection, livemode: bool) -> Result<i64, StoreError> {
     let count = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!" FROM (SELECT 1 FROM open_conflicts LIMIT $1) AS counted"#,
-        MOST
+        r#"SELECT count(*) AS "count!" FROM (SELECT 1 FROM open_conflicts WHERE livemode = $2 LIMIT $1) AS counted"#,
+        MOST,
+        livemode,
     )
     .fetch_one(conn)
     .await?;

@@ -8,7 +8,7 @@ use domain::{
 use engine::{
     books,
     case::{CaseError, Verdict, views},
-    event,
+    event, overview,
     page::Cursor,
 };
 use sqlx::PgPool;
@@ -99,6 +99,12 @@ async fn two_people_on_one_case_decide_it_once_and_the_other_is_told(pool: PgPoo
     let bench = Bench::new(pool).await;
     let (ann, bob) = (bench.operator("ann").await, bench.operator("bob").await);
     let event = rejected(&bench).await;
+    let mut conn = bench.engine.pool().acquire().await.unwrap();
+    for (livemode, waiting) in [(true, Some(&1)), (false, None)] {
+        let counted = overview::attention(&mut conn, livemode).await.unwrap();
+        assert_eq!(counted.get(&EventState::Rejected), waiting);
+    }
+    drop(conn);
     let (one, other) = tokio::join!(
         decide(&bench, ann, event, Verdict::Dismiss),
         decide(&bench, bob, event, Verdict::Dismiss)
@@ -129,6 +135,13 @@ async fn keeping_the_first_content_closes_the_conflict_and_moves_nothing(pool: P
     let conflict = contradict(&bench, event).await;
     let before = bench.balances().await;
     assert_eq!(contradicted(&bench).await, 1);
+    let mut conn = bench.engine.pool().acquire().await.unwrap();
+    // Each mode has its own desk.
+    for (livemode, waiting) in [(true, 1), (false, 0)] {
+        let counted = overview::contradicted(&mut conn, livemode).await.unwrap();
+        assert_eq!(counted, waiting);
+    }
+    drop(conn);
     decide(&bench, ann, event, Verdict::KeepFirst(conflict))
         .await
         .unwrap();

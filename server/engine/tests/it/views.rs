@@ -171,11 +171,13 @@ async fn the_first_page_counts_what_waits_and_what_moved(pool: PgPool) {
     bench.grant("100", None).await;
     let (done, _open) = (bench.submit(4).await, bench.submit(5).await);
     bench.hear(&succeeded("e1", done, 3, 2)).await;
-    let read = overview::read(&bench.engine).await.unwrap();
+    let read = overview::read(&bench.engine, true).await.unwrap();
     assert_eq!((read.in_flight.count, read.due.count), (2, 1));
     bench.settle_after(chrono::TimeDelta::minutes(1)).await;
-    let read = overview::read(&bench.engine).await.unwrap();
+    let read = overview::read(&bench.engine, true).await.unwrap();
     assert_eq!((read.in_flight.count, read.due.count), (1, 0));
+    let test = overview::read(&bench.engine, false).await.unwrap();
+    assert_eq!(test.in_flight.count, 0);
     assert_eq!(read.pace.len(), 60);
     assert_eq!(read.pace[59].settled, 1);
     assert_eq!(read.days.len(), 14);
