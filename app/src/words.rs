@@ -166,6 +166,7 @@ const fn waiting(reason: WaitReason) -> &'static str {
     match reason {
         WaitReason::Job => "No job has this id or provider reference yet.",
         WaitReason::Funds => "The wallet cannot cover it yet.",
+        WaitReason::Completion => "The completion it corrects was not heard yet.",
     }
 }
 
@@ -187,6 +188,9 @@ const fn rejected(reason: RejectReason) -> &'static str {
         }
         RejectReason::UsageInvalid => "Its usage is missing or malformed.",
         RejectReason::JobBlocked => "The job was blocked by local policy; no work was ordered.",
+        RejectReason::NothingToCorrect => {
+            "It corrects the usage of a job that never completed. Check the job with the provider."
+        }
         RejectReason::AmountTooLarge => "Its amount is larger than the ledger can hold.",
     }
 }

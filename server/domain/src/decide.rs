@@ -20,6 +20,7 @@ use crate::{
     money::{Amount, AmountError},
     price::{Price, RatingError, Snapshot, UnknownMeters},
     settlement::{Effect, Entry, EntryType, Phase},
+    usage::{Usage, Validated},
 };
 
 use charge::Share;
@@ -72,14 +73,12 @@ pub fn decide(
             State::Failed,
             "completed in part, which the tenant's policy does not bill",
         ),
-        Verdict::Succeeded {
-            usage, revision, ..
-        } => {
-            if policy.late_cancel == LateCancel::Release
+        Verdict::Succeeded { usage, .. } => {
+            let came_too_late = policy.late_cancel == LateCancel::Release
                 && job
                     .cancel_requested_at
-                    .is_some_and(|at| fact.occurred_at > at)
-            {
+                    .is_some_and(|at| fact.occurred_at > at);
+            if came_too_late {
                 return match job.state.in_flight() {
                     true => stop(
                         job,
@@ -90,22 +89,35 @@ pub fn decide(
                     false => Ok(Decision::Ignore(IgnoreReason::CancelPrevails)),
                 };
             }
-            let snapshot = match price.rate(usage, UnknownMeters::Ignore) {
-                Ok(snapshot) => snapshot,
-                Err(RatingError::Amount(_)) => {
-                    return Ok(Decision::Reject(RejectReason::AmountTooLarge));
-                }
-                Err(RatingError::NothingPriced | RatingError::UnknownMeter(_)) => {
-                    return Ok(Decision::Reject(RejectReason::UsageUnpriceable));
-                }
-            };
-            let billed = Billed {
-                revision: *revision,
-                occurred_at: fact.occurred_at,
-                hash: fact.hash,
-            };
-            succeed(job, billed, &snapshot, policy, spendable)
+            match rate(price, usage) {
+                Ok(snapshot) => succeed(job, billed(fact, 1), &snapshot, policy, spendable),
+                Err(reason) => Ok(Decision::Reject(reason)),
+            }
         }
+        Verdict::Corrected { usage, revision } => match rate(price, usage) {
+            Ok(_) if !job.has_completed() => Ok(Decision::Wait(WaitReason::Completion)),
+            Ok(snapshot) => succeed(job, billed(fact, *revision), &snapshot, policy, spendable),
+            Err(reason) => Ok(Decision::Reject(reason)),
+        },
+    }
+}
+
+fn rate(price: &Price, usage: &Usage<Validated>) -> Result<Snapshot, RejectReason> {
+    price
+        .rate(usage, UnknownMeters::Ignore)
+        .map_err(|error| match error {
+            RatingError::Amount(_) => RejectReason::AmountTooLarge,
+            RatingError::NothingPriced | RatingError::UnknownMeter(_) => {
+                RejectReason::UsageUnpriceable
+            }
+        })
+}
+
+fn billed(fact: &Fact, revision: i32) -> Billed {
+    Billed {
+        revision,
+        occurred_at: fact.occurred_at,
+        hash: fact.hash,
     }
 }
 
@@ -155,11 +167,7 @@ fn stop(job: &Job, fact: &Fact, state: State, reason: &str) -> Result<Decision, 
             json!({ "verdict": state, "refund_on_failure": true }),
         )
     } else {
-        next.billed = Some(Billed {
-            revision: 0,
-            occurred_at: fact.occurred_at,
-            hash: fact.hash,
-        });
+        next.billed = Some(billed(fact, Billed::WITHOUT_USAGE));
         next.captured = job.held;
         next.versions.capture += 1;
         let snapshot = json!({ "verdict": state, "refund_on_failure": false });

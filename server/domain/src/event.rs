@@ -89,6 +89,8 @@ code!(
         Job = "job_unknown",
         /// The wallet cannot cover a late success or a correction yet.
         Funds = "insufficient_funds",
+        /// It corrects a completion that was not heard yet.
+        Completion = "completion_unknown",
     }
 );
 
@@ -115,6 +117,8 @@ code!(
         UsageInvalid = "usage_invalid",
         /// The job was blocked; no work was ordered.
         JobBlocked = "job_blocked",
+        /// It corrects the usage of a job that never completed.
+        NothingToCorrect = "nothing_to_correct",
         /// Larger than the ledger can hold.
         AmountTooLarge = "amount_too_large",
     }

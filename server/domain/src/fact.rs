@@ -19,7 +19,13 @@ pub enum Verdict {
         usage: Usage<Validated>,
         /// Only part of the work was done.
         partial: bool,
-        /// 1 for the first report; a correction counts up.
+    },
+    /// What a completion consumed was measured again. Never a completion itself: it says nothing about
+    /// whether the work is to be charged, only how much of it there was.
+    Corrected {
+        /// What it consumed.
+        usage: Usage<Validated>,
+        /// Counts up from 2: the completion itself reported revision 1.
         revision: i32,
     },
     /// It failed.

@@ -87,7 +87,8 @@ pub struct Versions {
 /// on the order in which they arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Billed {
-    /// Revision of the usage; 0 when a failure was charged without usage.
+    /// Revision of the usage: 1 for a completion, more for a correction of it, and
+    /// [`Billed::WITHOUT_USAGE`].
     pub revision: i32,
     /// When it occurred, by the provider's clock.
     pub occurred_at: DateTime<Utc>,
@@ -96,6 +97,9 @@ pub struct Billed {
 }
 
 impl Billed {
+    /// The revision of a charge for a failure that was not refundable.
+    pub const WITHOUT_USAGE: i32 = 0;
+
     /// Whether this usage takes precedence: the higher revision, then what occurred first, then the
     /// smaller hash. A total order, so any permutation of facts ends with the same usage billed.
     pub fn outranks(&self, other: &Self) -> bool {
@@ -157,6 +161,12 @@ impl Job {
         } else {
             SettlementState::None
         }
+    }
+
+    /// Whether a completion was heard and charged: only then is there usage to correct.
+    pub fn has_completed(&self) -> bool {
+        self.billed
+            .is_some_and(|billed| billed.revision > Billed::WITHOUT_USAGE)
     }
 
     /// State after upstream success.

@@ -248,17 +248,20 @@ mod tests {
                     | (Verdict::Failed { .. }, Word::Failed)
                     | (Verdict::Cancelled { .. }, Word::Cancelled) => {}
                     (
-                        Verdict::Succeeded {
-                            usage,
-                            partial,
-                            revision,
-                        },
+                        Verdict::Succeeded { usage, .. } | Verdict::Corrected { usage, .. },
                         Word::Succeeded | Word::PartlyDone | Word::Corrected,
                     ) => {
-                        assert_eq!(
-                            (*partial, *revision),
-                            (event.word == Word::PartlyDone, event.revision)
-                        );
+                        let expected = match event.word {
+                            Word::Corrected => Verdict::Corrected {
+                                usage: usage.clone(),
+                                revision: event.revision,
+                            },
+                            word => Verdict::Succeeded {
+                                usage: usage.clone(),
+                                partial: word == Word::PartlyDone,
+                            },
+                        };
+                        assert_eq!(fact.verdict, expected);
                         let told = event.usage.as_ref().unwrap();
                         let told = Usage::<domain::usage::Validated>::parse(
                             told.iter().map(|(meter, text)| (*meter, text.as_str())),

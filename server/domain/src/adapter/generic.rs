@@ -22,7 +22,7 @@
 //! | `data.job_id`, `data.provider_reference` | At least one names the job. The job may also be given in the URL as `?job=job_…`. |
 //! | `data.model` | Optional; when given it must be the job's. |
 //! | `data.usage` | Quantity by meter, each a decimal **string**; needed for success, partial completion and correction. |
-//! | `data.revision` | Of the usage: 1 when absent; a correction names 2 or higher. |
+//! | `data.revision` | Of the usage: a correction names 2 or higher; a completion is 1 and need not say so. |
 //! | `data.error` | Words shown to people for failure and cancellation. |
 
 mod body;
@@ -102,25 +102,27 @@ pub(super) fn fact(body: &str) -> Result<Reading, RejectReason> {
 }
 
 fn verdict(kind: Kind, data: &Data<'_>) -> Result<Verdict, RejectReason> {
-    let first_revision = if kind == Kind::UsageCorrected { 2 } else { 1 };
-    Ok(match kind {
-        Kind::Started => Verdict::Running,
-        Kind::Failed => Verdict::Failed {
+    Ok(match (kind, data.revision) {
+        (Kind::Started, _) => Verdict::Running,
+        (Kind::Failed, _) => Verdict::Failed {
             reason: super::reason(data.error, "the provider reported a failure"),
         },
-        Kind::Cancelled => Verdict::Cancelled {
+        (Kind::Cancelled, _) => Verdict::Cancelled {
             reason: super::reason(data.error, "the provider stopped it"),
         },
-        Kind::Succeeded | Kind::PartiallyCompleted | Kind::UsageCorrected => Verdict::Succeeded {
+        (Kind::Succeeded | Kind::PartiallyCompleted, None | Some(1)) => Verdict::Succeeded {
             usage: usage(data)?,
             partial: kind == Kind::PartiallyCompleted,
-            // A correction without its number cannot be ordered among others.
-            revision: match (data.revision, kind) {
-                (Some(revision), _) if revision >= first_revision => revision,
-                (None, Kind::Succeeded | Kind::PartiallyCompleted) => 1,
-                _ => return Err(RejectReason::UsageInvalid),
-            },
         },
+        (Kind::UsageCorrected, Some(revision @ 2..)) => Verdict::Corrected {
+            usage: usage(data)?,
+            revision,
+        },
+        // A correction without its number cannot be ordered among others, and a completion with one
+        // cannot be told from a correction.
+        (Kind::Succeeded | Kind::PartiallyCompleted | Kind::UsageCorrected, _) => {
+            return Err(RejectReason::UsageInvalid);
+        }
     })
 }
 
@@ -171,8 +173,7 @@ mod tests {
             fact.verdict,
             Verdict::Succeeded {
                 usage,
-                partial: false,
-                revision: 1
+                partial: false
             }
         );
     }
@@ -226,8 +227,14 @@ mod tests {
             .replace(r#""usage":"#, r#""revision":3,"usage":"#);
         assert!(matches!(
             read_fact(&corrected).unwrap().1.verdict,
-            Verdict::Succeeded { revision: 3, .. }
+            Verdict::Corrected { revision: 3, .. }
         ));
+        let completed_twice = SUCCESS.replace(r#""usage":"#, r#""revision":2,"usage":"#);
+        assert_eq!(
+            read_fact(&completed_twice).err(),
+            Some(RejectReason::UsageInvalid),
+            "a completion is the first report"
+        );
         let unused = Adapter::Generic.fact(br#"{"type":"model.retired","data":[1]}"#);
         assert_eq!(unused, Ok(Reading::Unused("model.retired".into())));
     }

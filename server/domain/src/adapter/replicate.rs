@@ -172,7 +172,6 @@ pub(super) fn fact(body: &str) -> Result<Reading, RejectReason> {
         "succeeded" => Verdict::Succeeded {
             usage: prediction.usage()?,
             partial: false,
-            revision: 1,
         },
         "failed" => Verdict::Failed {
             reason: because("the prediction failed"),

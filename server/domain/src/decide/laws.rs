@@ -117,6 +117,9 @@ impl Books {
                 );
                 self.post(change.effects.clone());
                 self.job = change.job.clone();
+                for waiting in std::mem::take(&mut self.waiting) {
+                    self.hear(&waiting);
+                }
             }
             Decision::Wait(_) => self.waiting.push(fact.clone()),
             Decision::Ignore(_) | Decision::Reject(_) => {}
@@ -184,13 +187,32 @@ fn fact(verdict: Verdict, minute: i64) -> Fact {
     }
 }
 
+fn success(used: i64, minute: i64) -> Fact {
+    let usage = images(used);
+    fact(
+        Verdict::Succeeded {
+            usage,
+            partial: false,
+        },
+        minute,
+    )
+}
+
+fn correction(used: i64, revision: i32, minute: i64) -> Fact {
+    let usage = images(used);
+    fact(Verdict::Corrected { usage, revision }, minute)
+}
+
 fn any_fact() -> impl Strategy<Value = Fact> {
     let verdict = prop_oneof![
         Just(Verdict::Running),
-        (0i64..20, 1i32..3, any::<bool>()).prop_map(|(n, revision, partial)| Verdict::Succeeded {
+        (0i64..20, any::<bool>()).prop_map(|(n, partial)| Verdict::Succeeded {
             usage: images(n),
             partial,
-            revision
+        }),
+        (0i64..20, 2i32..4).prop_map(|(n, revision)| Verdict::Corrected {
+            usage: images(n),
+            revision,
         }),
         Just(Verdict::Failed {
             reason: "oom".into()
@@ -258,7 +280,7 @@ proptest! {
         books.hear(&fact(Verdict::Failed { reason: "oom".into() }, 1));
         // Something else spends the released funds.
         books.accounts.insert(AccountKind::Available, Decimal::ZERO);
-        let success = fact(Verdict::Succeeded { usage: images(used), partial: false, revision: 1 }, 0);
+        let success = success(used, 0);
         prop_assert_eq!(books.hear(&success), Decision::Wait(WaitReason::Funds));
         books.check();
         books.accounts.insert(AccountKind::Available, Decimal::from(paid.max(used.min(10))));
@@ -274,7 +296,7 @@ proptest! {
         for overage in Overage::ALL {
             let policy = Policy { overage: *overage, late_cancel: LateCancel::Capture, partial: Partial::Bill };
             let mut books = Books::open(policy, true, 10, 10);
-            books.hear(&fact(Verdict::Succeeded { usage: images(used), partial: false, revision: 1 }, 0));
+            books.hear(&success(used, 0));
             // Something else spends what came back, down to `left`.
             let spent = (books.balance(AccountKind::Available) - Decimal::from(left)).max(Decimal::ZERO);
             *books.accounts.entry(AccountKind::Available).or_default() -= spent;
@@ -282,7 +304,7 @@ proptest! {
                 let before = books.clone();
                 let paid = before.job.captured.value() - before.job.receivable.value();
                 let payable = before.balance(AccountKind::Available) + paid;
-                let decision = books.hear(&fact(Verdict::Succeeded { usage: images(used), partial: false, revision }, 0));
+                let decision = books.hear(&correction(used, revision, 0));
                 books.check();
                 if *overage == Overage::Cap && payable < used.min(10).into() {
                     prop_assert_eq!(decision, Decision::Wait(WaitReason::Funds));
@@ -300,7 +322,7 @@ proptest! {
         for overage in Overage::ALL {
             let policy = Policy { overage: *overage, late_cancel: LateCancel::Capture, partial: Partial::Bill };
             let mut books = Books::open(policy, true, 10, funds);
-            books.hear(&fact(Verdict::Succeeded { usage: images(used), partial: false, revision: 1 }, 0));
+            books.hear(&success(used, 0));
             books.check();
             let due = if *overage == Overage::Cap { used.min(10) } else { used };
             prop_assert_eq!(books.job.captured, usd(due));

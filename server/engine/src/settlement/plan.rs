@@ -1,9 +1,8 @@
 //! Planning a batch in memory: find each event's job, let the domain decide, keep rows in step.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+mod jobs;
+
+use std::{collections::HashMap, sync::Arc};
 
 use chrono::{DateTime, Utc};
 use domain::{
@@ -11,13 +10,13 @@ use domain::{
     decide::{self, Change, Decision},
     event::{EventState, IgnoreReason, RejectReason, WaitReason},
     fact::{Address, Fact, Verdict},
-    id::{JobId, SourceId, TenantId, WalletId},
     job::State,
     money::Amount,
     price::Price,
     settlement::{Effect, SettlementKey, Subject},
 };
 
+pub(super) use self::jobs::{Jobs, Name};
 use super::{
     PriceKey, Setting, SettleError,
     store::{Due, JobRow, Outcome, Recorded, Transition},
@@ -40,14 +39,6 @@ pub(super) fn read(event: &Due) -> Read {
         .fact(event.body.as_ref().ok_or(RejectReason::Unreadable)?)
 }
 
-/// How an event names its job: our id, the provider's, or both.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Name {
-    pub(super) source: SourceId,
-    pub(super) job: Option<JobId>,
-    pub(super) reference: Option<String>,
-}
-
 /// The name of an event's job; `None` when the event is of no use.
 pub(super) fn name(event: &Due, reading: &Read) -> Option<Name> {
     match reading {
@@ -56,120 +47,9 @@ pub(super) fn name(event: &Due, reading: &Read) -> Option<Name> {
     }
 }
 
-impl Name {
-    fn of(event: &Due, about: &Address) -> Self {
-        Self {
-            source: event.source,
-            job: about.job.or(event.job_hint),
-            reference: about
-                .provider_reference
-                .clone()
-                .or_else(|| event.provider_reference.clone()),
-        }
-    }
-}
-
 /// Whether a reading can move money, so that wallets have to be locked.
 pub(super) fn may_move_money(reading: &Read) -> bool {
     matches!(reading, Ok(Reading::Fact { fact, .. }) if fact.verdict != Verdict::Running)
-}
-
-/// The locked jobs of a batch, found by either name.
-#[derive(Debug)]
-pub(super) struct Jobs {
-    rows: Vec<JobRow>,
-    by_id: HashMap<JobId, Vec<usize>>,
-    by_reference: HashMap<(SourceId, String), Vec<usize>>,
-    changed: HashSet<usize>,
-}
-
-impl Jobs {
-    pub(super) fn new(rows: Vec<JobRow>) -> Self {
-        let mut jobs = Self {
-            rows: Vec::new(),
-            by_id: HashMap::new(),
-            by_reference: HashMap::new(),
-            changed: HashSet::new(),
-        };
-        for (at, row) in rows.iter().enumerate() {
-            jobs.by_id.entry(row.id).or_default().push(at);
-            if let (Some(source), Some(reference)) = (row.source, &row.reference) {
-                jobs.by_reference
-                    .entry((source, reference.clone()))
-                    .or_default()
-                    .push(at);
-            }
-        }
-        Self { rows, ..jobs }
-    }
-
-    pub(super) fn keys(&self) -> Vec<(TenantId, JobId)> {
-        self.rows.iter().map(|row| (row.tenant, row.id)).collect()
-    }
-
-    pub(super) fn wallets(&self) -> Vec<(TenantId, WalletId)> {
-        self.rows
-            .iter()
-            .map(|row| (row.tenant, row.wallet))
-            .collect()
-    }
-
-    pub(super) fn price_keys(&self) -> Vec<PriceKey> {
-        self.rows.iter().map(JobRow::price_key).collect()
-    }
-
-    pub(super) fn changed(&self) -> impl Iterator<Item = &JobRow> {
-        self.rows
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| self.changed.contains(at))
-            .map(|(_, row)| row)
-    }
-
-    /// Finds the one job a name means. Both names, where given, must mean the same job.
-    fn resolve(&self, name: &Name) -> Result<Option<usize>, RejectReason> {
-        let found = |jobs: Option<&Vec<usize>>| jobs.cloned().unwrap_or_default();
-        let by_id = found(name.job.and_then(|id| self.by_id.get(&id)));
-        let reference = name
-            .reference
-            .as_ref()
-            .map(|reference| (name.source, reference.clone()));
-        let by_reference = found(reference.and_then(|reference| self.by_reference.get(&reference)));
-        match (name.job, by_id.as_slice(), by_reference.as_slice()) {
-            (None, _, []) | (Some(_), [], []) => Ok(None),
-            (None, _, [one]) => Ok(Some(*one)),
-            (None, _, [_, ..]) | (Some(_), [_, _, ..], _) => Err(RejectReason::ReferenceAmbiguous),
-            (Some(_), [one], []) => {
-                let row = &self.rows[*one];
-                let other = name.reference.is_some()
-                    && row.reference.is_some()
-                    && row.source == Some(name.source);
-                if other {
-                    Err(RejectReason::ReferenceMismatch)
-                } else {
-                    Ok(Some(*one))
-                }
-            }
-            (Some(_), [one], also) if also.contains(one) => Ok(Some(*one)),
-            (Some(_), _, [_, ..]) => Err(RejectReason::ReferenceMismatch),
-        }
-    }
-
-    /// Takes over the provider's reference from an event that names the job by our id.
-    fn bind(&mut self, at: usize, name: &Name) {
-        let row = &mut self.rows[at];
-        let Some(reference) = name.reference.as_ref().filter(|_| row.reference.is_none()) else {
-            return;
-        };
-        row.source = Some(name.source);
-        row.reference = Some(reference.clone());
-        row.job.dispatched = true;
-        self.by_reference
-            .entry((name.source, reference.clone()))
-            .or_default()
-            .push(at);
-        self.changed.insert(at);
-    }
 }
 
 /// A batch being planned.
@@ -252,7 +132,8 @@ impl<'a> Plan<'a> {
             Decision::Ignore(reason) => (EventState::Ignored, Some(reason.as_str())),
             Decision::Wait(reason) => {
                 self.jobs.bind(at, &name);
-                return Ok(self.wait(event, reason).about(&self.jobs.rows[at]));
+                let row = &self.jobs.rows[at];
+                return Ok(self.wait_with(row, event, reason).about(row));
             }
             Decision::Reject(reason) => (EventState::Rejected, Some(reason.as_str())),
         };
@@ -357,13 +238,30 @@ impl<'a> Plan<'a> {
     }
 
     fn wait_for_job(&self, event: &Due) -> Outcome {
-        if self.now - event.received_at >= self.setting.patience.unknown_job {
+        if self.is_overdue(event) {
             return event.outcome(
                 EventState::Rejected,
                 Some(RejectReason::UnknownJob.as_str()),
             );
         }
         self.wait(event, WaitReason::Job)
+    }
+
+    /// Waits for what a known job lacks. A completion may follow a verdict of failure, but not for ever.
+    fn wait_with(&self, row: &JobRow, event: &Due, reason: WaitReason) -> Outcome {
+        let given_up = match reason {
+            WaitReason::Completion => !row.job.state.in_flight() && self.is_overdue(event),
+            WaitReason::Job | WaitReason::Funds => false,
+        };
+        if given_up {
+            let reason = RejectReason::NothingToCorrect.as_str();
+            return event.outcome(EventState::Rejected, Some(reason));
+        }
+        self.wait(event, reason)
+    }
+
+    fn is_overdue(&self, event: &Due) -> bool {
+        self.now - event.received_at >= self.setting.patience.unknown_job
     }
 
     fn wait(&self, event: &Due, reason: WaitReason) -> Outcome {

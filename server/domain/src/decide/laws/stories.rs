@@ -17,14 +17,7 @@ fn an_unrefundable_failure_is_charged_and_success_corrects_it() {
         1,
     ));
     assert_eq!(books.net(), [(AccountKind::Revenue, 10.into())]);
-    books.hear(&fact(
-        Verdict::Succeeded {
-            usage: images(4),
-            partial: false,
-            revision: 1,
-        },
-        2,
-    ));
+    books.hear(&success(4, 2));
     assert_eq!(
         books.net(),
         [
@@ -63,26 +56,12 @@ fn cancelling_releases_at_once_only_what_was_never_dispatched() {
         Cancellation::AlreadyCancelled
     );
     // What was done before the request was accepted is charged; what came after is not.
-    let after = fact(
-        Verdict::Succeeded {
-            usage: images(2),
-            partial: false,
-            revision: 1,
-        },
-        4,
-    );
+    let after = success(2, 4);
     assert_eq!(
         books.hear(&after),
         Decision::Ignore(IgnoreReason::CancelPrevails)
     );
-    let before = fact(
-        Verdict::Succeeded {
-            usage: images(2),
-            partial: false,
-            revision: 1,
-        },
-        2,
-    );
+    let before = success(2, 2);
     assert!(matches!(books.hear(&before), Decision::Apply(_)));
     assert_eq!(
         books.net(),
@@ -102,17 +81,77 @@ fn output_that_is_required_holds_completion_back_but_not_the_charge() {
     };
     let mut books = Books::open(policy, true, 10, 10);
     books.job.output_required = true;
-    books.hear(&fact(
-        Verdict::Succeeded {
-            usage: images(4),
-            partial: false,
-            revision: 1,
-        },
-        2,
-    ));
+    books.hear(&success(4, 2));
     assert_eq!(
         (books.job.state, books.job.captured),
         (State::Delivering, usd(4))
     );
     assert_eq!(store_output(&books.job).state, State::Completed);
+}
+
+#[test]
+fn a_correction_after_a_cancel_request_corrects_what_was_done_before_it() {
+    for late_cancel in LateCancel::ALL {
+        let policy = Policy {
+            overage: Overage::Charge,
+            late_cancel: *late_cancel,
+            partial: Partial::Bill,
+        };
+        let mut books = Books::open(policy, true, 10, 20);
+        books.job.cancel_requested_at = Some(DateTime::UNIX_EPOCH + TimeDelta::minutes(3));
+        books.hear(&success(8, 2));
+        books.hear(&correction(5, 2, 4));
+        assert_eq!(books.job.captured, usd(5), "{late_cancel}");
+        books.check();
+    }
+}
+
+#[test]
+fn a_correction_alone_charges_nobody() {
+    let policy = Policy {
+        overage: Overage::Cap,
+        late_cancel: LateCancel::Release,
+        partial: Partial::Release,
+    };
+    let failed = fact(
+        Verdict::Failed {
+            reason: "oom".into(),
+        },
+        1,
+    );
+    let in_part = fact(
+        Verdict::Succeeded {
+            usage: images(4),
+            partial: true,
+        },
+        1,
+    );
+    for verdict in [None, Some(failed), Some(in_part)] {
+        let mut books = Books::open(policy, true, 10, 10);
+        if let Some(verdict) = &verdict {
+            books.hear(verdict);
+        }
+        let before = books.clone();
+        assert_eq!(
+            books.hear(&correction(4, 2, 2)),
+            Decision::Wait(WaitReason::Completion),
+            "{verdict:?}"
+        );
+        assert_eq!((books.net(), books.job), (before.net(), before.job));
+    }
+}
+
+#[test]
+fn a_correction_waits_for_its_completion_and_then_prevails() {
+    let policy = Policy {
+        overage: Overage::Cap,
+        late_cancel: LateCancel::Capture,
+        partial: Partial::Bill,
+    };
+    let mut books = Books::open(policy, true, 10, 10);
+    books.hear(&correction(4, 2, 2));
+    assert_eq!(books.job.captured, usd(0));
+    books.hear(&success(8, 1));
+    assert_eq!(books.job.captured, usd(4));
+    books.check();
 }
