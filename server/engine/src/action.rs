@@ -266,6 +266,7 @@ async fn apply(
             let credit = Grant {
                 tenant: action.tenant,
                 wallet: request.wallet,
+                key: action.id.to_string(),
                 amount,
                 expires_at: request.lot_expires_at,
                 note: request.reason.clone(),

@@ -29,6 +29,8 @@ pub struct Grant {
     pub tenant: TenantId,
     /// Wallet.
     pub wallet: WalletId,
+    /// Names what is credited, such as a payment: within a tenant the same key credits once.
+    pub key: String,
     /// How much; more than nothing.
     pub amount: Amount,
     /// When what remains expires; never, if `None`.
@@ -39,7 +41,7 @@ pub struct Grant {
     pub action: Option<ActionId>,
 }
 
-/// Credit that was granted.
+/// Credit that was granted, now or under the same key before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Granted {
     /// The lot.
@@ -57,6 +59,14 @@ pub enum GrantError {
     /// Nothing, or less.
     #[error("a grant must be more than nothing, not {0}")]
     NotPositive(Amount),
+    /// The key credited something else before.
+    #[error("the key {key:?} has credited something else before: {lot}")]
+    KeyReused {
+        /// The key.
+        key: String,
+        /// The lot it made.
+        lot: LotId,
+    },
     /// It would expire before it could be spent.
     #[error("the credit would have expired already")]
     Expired,
@@ -91,7 +101,7 @@ pub async fn open(
 }
 
 /// Grants credit: a lot, its grant settlement, and the transfer funding → available, or goodwill →
-/// available for credit that is given away.
+/// available for credit that is given away. A repeat under the same key answers with the first.
 ///
 /// # Errors
 /// [`GrantError`]; the transaction must be rolled back.
@@ -108,6 +118,14 @@ pub async fn grant(
     let funds = locked
         .get(grant.tenant, grant.wallet)
         .ok_or(GrantError::UnknownWallet(grant.wallet))?;
+    if let Some((known, granted)) = store::granted(conn, grant.tenant, &grant.key).await? {
+        return if known.is_of(grant) {
+            Ok(granted)
+        } else {
+            let (key, lot) = (grant.key.clone(), granted.lot);
+            Err(GrantError::KeyReused { key, lot })
+        };
+    }
     let livemode = funds.livemode;
     // Refuses another currency before anything is written.
     funds
@@ -155,6 +173,21 @@ pub async fn grant(
         return Err(StoreError::inconsistent("settlements", "settlement_id", error).into());
     };
     Ok(Granted { lot, settlement })
+}
+
+/// What a key credited before.
+struct Known {
+    wallet: WalletId,
+    amount: Amount,
+    expires_at: Option<DateTime<Utc>>,
+}
+
+impl Known {
+    /// Whether a grant asks for the same again; the words beside it may differ.
+    fn is_of(&self, grant: &Grant) -> bool {
+        (self.wallet, self.amount, self.expires_at)
+            == (grant.wallet, grant.amount, grant.expires_at)
+    }
 }
 
 /// Stops spending. The wallet's lock is taken first, so a submission either finished before or sees it.

@@ -21,7 +21,7 @@ use crate::config::DataArgs;
 pub(super) enum WalletCommand {
     /// Open a wallet; prints its id.
     Open(WalletOpen),
-    /// Grant credit; prints the id of the lot.
+    /// Grant credit, once a key; prints the id of the lot.
     Grant(WalletGrant),
     /// Stop spending from a wallet.
     Freeze(WalletFreeze),
@@ -57,6 +57,10 @@ pub(super) struct WalletGrant {
     /// Tenant it belongs to.
     #[arg(long)]
     tenant: TenantId,
+    /// Names what is credited, such as the payment's id. Repeating the command with the same key credits
+    /// once and prints the same lot.
+    #[arg(long, value_parser = filled)]
+    key: String,
     /// When what remains expires, such as 2027-01-01T00:00:00Z; never when left out.
     #[arg(long)]
     expires_at: Option<DateTime<Utc>>,
@@ -141,13 +145,16 @@ impl WalletGrant {
             let grant = wallet::Grant {
                 tenant: self.tenant,
                 wallet: self.wallet,
+                key: self.key.clone(),
                 amount: Amount::exact(self.amount, wallet.available.currency())?,
                 expires_at: self.expires_at,
                 note: self.note.clone(),
                 action: None,
             };
             let lot = wallet::grant(conn, engine, &grant).await?.lot;
-            let detail = json!({ "wallet": self.wallet, "amount": grant.amount.to_string(), "note": self.note });
+            let detail = json!({
+                "wallet": self.wallet, "amount": grant.amount.to_string(), "key": self.key, "note": self.note
+            });
             Ok((lot.to_string(), detail))
         })
         .await

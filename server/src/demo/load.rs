@@ -205,6 +205,7 @@ async fn open_wallet(
         let credit = wallet::Grant {
             tenant,
             wallet: id,
+            key: format!("{id}: {} {}", grant.note, grant.amount),
             amount: Amount::exact(grant.amount.parse()?, currency)?,
             expires_at: grant
                 .days

@@ -44,6 +44,8 @@ fn names_and_reasons_are_not_empty() {
 fn amounts_below_zero_are_read_as_amounts() {
     let tenant = format!("tenant_{}", "0".repeat(32));
     let wallet = format!("wallet_{}", "0".repeat(32));
-    let said = refused(&["wallet", "grant", &wallet, "-5", "--tenant", &tenant]);
+    let said = refused(&[
+        "wallet", "grant", &wallet, "-5", "--key", "k", "--tenant", &tenant,
+    ]);
     assert!(said.contains("above zero"), "{said}");
 }

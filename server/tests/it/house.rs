@@ -180,6 +180,7 @@ impl House {
         let grant = wallet::Grant {
             tenant: self.tenant,
             wallet: self.wallet,
+            key: self.engine.mint().to_string(),
             amount: Amount::exact(amount.parse().unwrap(), usd()).unwrap(),
             expires_at,
             note: "test".into(),

@@ -244,6 +244,7 @@ async fn the_application_cannot_rewrite_history(owner: PgPool) {
         "price_versions",
         "conflicts",
         "case_decisions",
+        "provider_references",
         "audit_log",
     ] {
         assert!(

@@ -17,7 +17,7 @@ use crate::error::StoreError;
 
 /// Why a reference was not attached.
 pub(super) enum AttachConflict {
-    /// Another job of the tenant has it.
+    /// It means another job already.
     Taken,
     /// Storage failed.
     Store(StoreError),
@@ -29,10 +29,11 @@ pub(super) async fn by_client_request(
 ) -> Result<Option<(JobId, Hash)>, StoreError> {
     let row = sqlx::query!(
         "SELECT job_id, request_hash FROM jobs
-         WHERE tenant_id = $1 AND user_id = $2 AND client_request_id = $3",
+         WHERE tenant_id = $1 AND livemode = $4 AND user_id = $2 AND client_request_id = $3",
         request.tenant.0,
         request.user,
         request.client_request_id,
+        request.livemode,
     )
     .fetch_optional(conn)
     .await?;
@@ -260,7 +261,7 @@ pub(super) async fn attach(
     .map_err(StoreError::from);
     match done {
         Ok(_) => Ok(()),
-        Err(error) if error.constraint() == Some("jobs_provider_reference") => {
+        Err(error) if error.constraint() == Some("provider_references_pkey") => {
             Err(AttachConflict::Taken)
         }
         Err(error) => Err(AttachConflict::Store(error)),

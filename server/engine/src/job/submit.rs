@@ -294,8 +294,6 @@ async fn recorded(
         return Err(SubmitError::KeyReused(job));
     }
     let view = views::find(conn, request.tenant, request.livemode, job).await?;
-    // The hash covers the wallet, so an equal request has the same mode; a key of the other mode
-    // with a forged wallet id learns nothing.
     let job = view.ok_or(SubmitError::UnknownWallet(request.wallet))?;
     let now = engine.clock().now();
     let wallet = wallet::views::find(conn, request.tenant, request.livemode, request.wallet, now)

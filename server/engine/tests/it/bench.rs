@@ -58,14 +58,25 @@ impl Bench {
             .await
             .unwrap();
         let engine = Engine::new(pool, Clock::manual(start()));
-        let tenant = TenantId(engine.mint());
+        let source = SourceId(engine.mint());
+        let bench = Self::with_tenant(owner, engine, source).await;
+        bench.set_up_source_and_price().await;
+        bench
+    }
+
+    /// Another tenant of the same installation, with an empty wallet.
+    pub async fn neighbour(&self) -> Self {
+        Self::with_tenant(self.owner.clone(), self.engine.clone(), self.source).await
+    }
+
+    async fn with_tenant(owner: PgPool, engine: Engine, source: SourceId) -> Self {
+        let (tenant, wallet) = (TenantId(engine.mint()), WalletId(engine.mint()));
         sqlx::query("INSERT INTO tenants (tenant_id, name, created_at) VALUES ($1, 'Acme', $2)")
             .bind(tenant.0)
             .bind(start())
             .execute(engine.pool())
             .await
             .unwrap();
-        let (wallet, source) = (WalletId(engine.mint()), SourceId(engine.mint()));
         let bench = Self {
             owner,
             engine,
@@ -74,7 +85,6 @@ impl Bench {
             source,
         };
         bench.open_wallet(wallet, true).await;
-        bench.set_up_source_and_price().await;
         bench
     }
 
@@ -135,6 +145,7 @@ impl Bench {
         let credit = Grant {
             tenant: self.tenant,
             wallet,
+            key: self.engine.mint().to_string(),
             amount: usd(amount),
             expires_at,
             note: "test".to_owned(),

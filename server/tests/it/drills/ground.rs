@@ -216,6 +216,7 @@ async fn furnish(engine: &Engine) -> (String, String) {
     let credit = wallet::Grant {
         tenant,
         wallet,
+        key: "for drills".to_owned(),
         amount: Amount::exact("10000".parse().unwrap(), currency).unwrap(),
         expires_at: None,
         note: "for drills".to_owned(),
