@@ -50,3 +50,10 @@ ALTER TABLE lots ALTER COLUMN grant_key SET NOT NULL;
 ALTER TABLE lots ADD CONSTRAINT lots_grant_key UNIQUE (tenant_id, grant_key);
 ALTER TABLE lots ADD CONSTRAINT lots_grant_key_filled CHECK (grant_key <> '');
 COMMENT ON COLUMN lots.grant_key IS 'Names what is credited: a payment, an action. The same key credits once.';
+
+-- fal signs for all of its accounts with one key: the signature alone does not say whose event it is. A
+-- source set up before this has no account and refuses everything until it is set up anew.
+ALTER TABLE sources ADD COLUMN account text CHECK (account <> '');
+ALTER TABLE sources ADD CONSTRAINT sources_account_named
+    CHECK ((scheme = 'fal-ed25519') = (account IS NOT NULL)) NOT VALID;
+COMMENT ON COLUMN sources.account IS 'The sender''s account, for schemes whose one key signs for all accounts; events of another are refused.';

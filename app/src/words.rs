@@ -252,6 +252,10 @@ pub(crate) fn refusal(reason: &str) -> (&'static str, &'static str) {
             "The body is over the source's limit",
             "Raise the limit of the source, or ask for less.",
         ),
+        "other_account" => (
+            "Another account of the sender signed it",
+            "Compare the account of the source with the sender's dashboard; anyone with an account there can send this.",
+        ),
         "unknown_source" => (
             "No source has this name",
             "Check the webhook URL that was given to the sender.",
@@ -311,6 +315,7 @@ mod tests {
             "signature_mismatch",
             "timestamp_too_old",
             "unknown_source",
+            "other_account",
             "invalid_json",
         ] {
             assert_ne!(refusal(code).0, "Refused", "{code}");

@@ -41,6 +41,9 @@ pub struct NewSource {
     pub livemode: bool,
     /// Header of the shared value, for [`Scheme::StaticHeader`] and no other.
     pub header_name: Option<String>,
+    /// The sender's account, for [`Scheme::names_account`] and no other: there one key signs for all
+    /// accounts, so the signature alone does not say whose event it is.
+    pub account: Option<String>,
     /// Largest age of a signed timestamp; the scheme's own when `None`.
     pub tolerance_seconds: Option<u32>,
     /// Largest body.
@@ -63,6 +66,7 @@ impl NewSource {
             scheme,
             livemode: false,
             header_name: None,
+            account: None,
             tolerance_seconds: None,
             body_limit_bytes: DEFAULT_BODY_LIMIT_BYTES,
             ack_status: 200,
@@ -85,6 +89,11 @@ impl NewSource {
         }
         if (self.scheme == Scheme::StaticHeader) != self.header_name.is_some() {
             return refuse("a header name goes with the scheme static-header, and only with it");
+        }
+        if self.scheme.names_account() != self.account.is_some() {
+            return refuse(
+                "an account goes with the scheme fal-ed25519, and only with it: any account of the sender could sign otherwise",
+            );
         }
         if !(1024..=32 << 20).contains(&self.body_limit_bytes) {
             return refuse("the body limit must be from 1024 to 33554432 bytes");
@@ -163,6 +172,8 @@ pub struct SourceRow {
     pub livemode: bool,
     /// Header of the shared value.
     pub header_name: Option<String>,
+    /// The sender's account.
+    pub account: Option<String>,
     /// Largest age of a signed timestamp.
     pub tolerance_seconds: u32,
     /// Largest body.

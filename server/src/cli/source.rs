@@ -54,6 +54,9 @@ pub(super) struct SourceAdd {
     /// Header that carries the shared value (scheme static-header).
     #[arg(long, value_name = "NAME")]
     header: Option<String>,
+    /// The sender's account, such as fal's user id (scheme fal-ed25519).
+    #[arg(long, value_name = "ID")]
+    account: Option<String>,
     /// Largest age of a signed timestamp, in seconds; the scheme's own when left out.
     #[arg(long, value_name = "SECONDS")]
     tolerance: Option<u32>,
@@ -150,6 +153,7 @@ impl SourceAdd {
             name: self.name.unwrap_or_else(|| self.slug.clone()),
             livemode: self.live,
             header_name: self.header,
+            account: self.account,
             tolerance_seconds: self.tolerance,
             body_limit_bytes: self.body_limit,
             ack_status: self.ack_status,

@@ -248,6 +248,9 @@ fn examine(
             }
             Refusal::Signature(reject)
         })?;
+    if source.account.as_deref() != verified.account {
+        return Err(Refusal::OtherAccount);
+    }
     if let Some(timestamp) = verified.timestamp {
         let skew = i32::try_from(now.0 - timestamp.0).unwrap_or(i32::MAX);
         metrics::gauge!("webhook_clock_skew_seconds", "scheme" => source.scheme.name()).set(skew);
@@ -271,7 +274,11 @@ fn examine(
         livemode: source.livemode,
         envelope,
         raw_hash: Hash::of_bytes(&body),
-        headers: stored(attempt.headers, source.header_name.as_deref()),
+        headers: stored(
+            attempt.headers,
+            source.header_name.as_deref(),
+            attempt.token,
+        ),
         sender_id: delivery_id.map(str::to_owned),
         remote_address: attempt.remote_address.clone(),
         status: source.ack_status,

@@ -1,6 +1,7 @@
 //! Webhooks: every way of being wrong has its answer and leaves a trace, and what is right is stored
 //! before it is answered.
 
+mod accounts;
 mod refusals;
 mod vectors;
 

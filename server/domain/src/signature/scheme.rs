@@ -73,6 +73,12 @@ impl Scheme {
         !matches!(self, Self::StaticHeader | Self::UrlToken)
     }
 
+    /// Whether one key of the sender signs for all of its accounts, so that a source has to name its own.
+    #[must_use]
+    pub const fn names_account(self) -> bool {
+        matches!(self, Self::FalEd25519)
+    }
+
     /// Whether keys may be given as a JWKS.
     #[must_use]
     pub const fn takes_jwks(self) -> bool {

@@ -44,6 +44,8 @@ pub struct ActiveSource {
     pub livemode: bool,
     /// Header of the shared value.
     pub header_name: Option<String>,
+    /// The sender's account, where one key signs for all accounts of the sender.
+    pub account: Option<String>,
     /// How far a signed timestamp may be off.
     pub tolerance: Tolerance,
     /// Largest body.
@@ -248,6 +250,7 @@ fn activate(row: SourceRow, texts: &[String]) -> ActiveSource {
         scheme: row.scheme,
         livemode: row.livemode,
         header_name: row.header_name,
+        account: row.account,
         tolerance: Tolerance::seconds(row.scheme, row.tolerance_seconds),
         body_limit_bytes: usize::try_from(row.body_limit_bytes).unwrap_or(usize::MAX),
         ack_status: row.ack_status,

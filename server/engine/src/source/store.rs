@@ -24,8 +24,8 @@ pub(super) async fn insert_source(
     let tolerance = i32::try_from(new.tolerance_seconds.unwrap_or(default)).unwrap_or(i32::MAX);
     let inserted = sqlx::query!(
         "INSERT INTO sources (source_id, slug, name, adapter, scheme, livemode, header_name, tolerance_seconds,
-                              body_limit_bytes, ack_status, jwks_url, jwks, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::jsonb, $13)",
+                              body_limit_bytes, ack_status, jwks_url, jwks, created_at, account)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::text::jsonb, $13, $14)",
         id.0,
         new.slug,
         new.name,
@@ -39,6 +39,7 @@ pub(super) async fn insert_source(
         new.jwks_url.as_deref(),
         new.jwks.as_deref(),
         now,
+        new.account,
     )
     .execute(conn)
     .await
@@ -61,6 +62,7 @@ struct Columns {
     scheme: String,
     livemode: bool,
     header_name: Option<String>,
+    account: Option<String>,
     tolerance_seconds: i32,
     body_limit_bytes: i32,
     ack_status: i16,
@@ -88,6 +90,7 @@ impl TryFrom<Columns> for SourceRow {
             })?,
             livemode: row.livemode,
             header_name: row.header_name,
+            account: row.account,
             tolerance_seconds: u32::try_from(row.tolerance_seconds)
                 .map_err(number("tolerance_seconds"))?,
             body_limit_bytes: u32::try_from(row.body_limit_bytes)
@@ -105,7 +108,7 @@ impl TryFrom<Columns> for SourceRow {
 pub(super) async fn list_sources(conn: &mut PgConnection) -> Result<Vec<SourceRow>, StoreError> {
     let rows = sqlx::query_as!(
         Columns,
-        "SELECT source_id, slug, name, adapter, scheme, livemode, header_name, tolerance_seconds, body_limit_bytes,
+        "SELECT source_id, slug, name, adapter, scheme, livemode, header_name, account, tolerance_seconds, body_limit_bytes,
                 ack_status, jwks_url, jwks::text, jwks_fetched_at, created_at, disabled_at
          FROM sources ORDER BY slug"
     )
@@ -120,7 +123,7 @@ pub(super) async fn find_source(
 ) -> Result<Option<SourceRow>, StoreError> {
     let row = sqlx::query_as!(
         Columns,
-        "SELECT source_id, slug, name, adapter, scheme, livemode, header_name, tolerance_seconds, body_limit_bytes,
+        "SELECT source_id, slug, name, adapter, scheme, livemode, header_name, account, tolerance_seconds, body_limit_bytes,
                 ack_status, jwks_url, jwks::text, jwks_fetched_at, created_at, disabled_at
          FROM sources WHERE slug = $1",
         slug

@@ -182,6 +182,14 @@ async fn wrong_settings_are_refused_when_they_are_given(pool: PgPool) {
         SourceError::Invalid(_)
     ));
     assert!(matches!(
+        add(|new| new.account = Some("us".into())).await,
+        SourceError::Invalid(_)
+    ));
+    assert!(matches!(
+        add(|new| new.scheme = Scheme::FalEd25519).await,
+        SourceError::Invalid(_)
+    ));
+    assert!(matches!(
         add(|new| new.jwks = Some("{}".into())).await,
         SourceError::Key(KeyError::NoJwks(_))
     ));
@@ -235,6 +243,7 @@ async fn key_sets_are_fetched_when_due_and_a_bad_one_changes_nothing(pool: PgPoo
     let bench = Bench::new(pool).await;
     let engine = &bench.engine;
     let mut new = NewSource::new("fal", Adapter::Generic, Scheme::FalEd25519);
+    new.account = Some("drill".into());
     new.jwks_url = Some("https://rest.fal.test/.well-known/jwks.json".into());
     engine.add_source(&new, "test").await.unwrap();
     let sources = SourceKeeper::load(engine.clone(), master()).await.unwrap();

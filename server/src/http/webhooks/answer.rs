@@ -29,6 +29,7 @@ pub(super) enum Refusal {
     SourceDisabled,
     NoActiveSecret,
     Signature(Reject),
+    OtherAccount,
     NoEventKey,
 }
 
@@ -50,6 +51,7 @@ impl Refusal {
             Self::UnknownSource => (Kind::WebhookRefused, "unknown_source", SAME),
             Self::SourceDisabled => (Kind::WebhookRefused, "source_disabled", SAME),
             Self::NoActiveSecret => (Kind::WebhookRefused, "no_active_secret", SAME),
+            Self::OtherAccount => (Kind::WebhookRefused, "other_account", SAME),
             Self::Signature(reject) => match reject {
                 Reject::ContentEncoding => (
                     Kind::WebhookEncoded,
@@ -132,6 +134,7 @@ mod tests {
         for refusal in [
             Refusal::SourceDisabled,
             Refusal::NoActiveSecret,
+            Refusal::OtherAccount,
             Refusal::Signature(Reject::SignatureMismatch),
             Refusal::Signature(Reject::MissingToken),
             Refusal::Signature(Reject::TimestampTooOld { age_s: 301 }),

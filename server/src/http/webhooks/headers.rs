@@ -5,16 +5,20 @@ use domain::signature::{Part, Reject};
 
 /// Longest id of a delivery.
 const MAX_ID_BYTES: usize = 256;
-/// Parts of the names of headers that carry credentials or proofs; their values are not kept.
-const SECRET: &[&str] = &[
-    "auth",
-    "cookie",
-    "signature",
-    "secret",
-    "token",
-    "api-key",
-    "password",
+/// Headers that help to explain a delivery. Whatever else a sender or a proxy adds may carry a credential
+/// or the URL with its token, and is not kept.
+const KEPT: &[&str] = &[
+    "content-length",
+    "content-type",
+    "date",
+    "traceparent",
+    "user-agent",
+    "x-request-id",
 ];
+/// Beginnings of the names that senders of webhooks use.
+const KEPT_FAMILIES: &[&str] = &["webhook-", "svix-", "x-fal-webhook-"];
+/// Parts of the names of headers that carry credentials or proofs.
+const SECRET: &[&str] = &["auth", "signature", "secret", "token", "key", "password"];
 
 /// The sender's id of the delivery, for schemes whose signature does not cover one.
 pub(super) fn sender_id(headers: &HeaderMap) -> Result<Option<&str>, Reject> {
@@ -27,15 +31,23 @@ pub(super) fn sender_id(headers: &HeaderMap) -> Result<Option<&str>, Reject> {
     Ok(text.filter(|text| !text.is_empty() && text.len() <= MAX_ID_BYTES))
 }
 
-/// The headers as a JSON array of `[name, value]`, those that carry credentials left out.
-pub(super) fn stored(headers: &HeaderMap, secret_header: Option<&str>) -> String {
+/// The headers that are kept, as a JSON array of `[name, value]`. A value that holds the token of the URL
+/// is left out whatever its name.
+pub(super) fn stored(
+    headers: &HeaderMap,
+    secret_header: Option<&str>,
+    token: Option<&str>,
+) -> String {
     let kept: Vec<_> = headers
         .iter()
-        .filter(|(name, _)| {
-            let name = name.as_str();
-            Some(name) != secret_header && !SECRET.iter().any(|part| name.contains(part))
-        })
         .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())))
+        .filter(|(name, value)| {
+            let told = KEPT.contains(name)
+                || KEPT_FAMILIES.iter().any(|family| name.starts_with(family))
+                    && !SECRET.iter().any(|part| name.contains(part));
+            told && Some(*name) != secret_header
+                && !token.is_some_and(|token| value.contains(token))
+        })
         .collect();
     serde_json::to_string(&kept).unwrap_or_else(|_| "[]".to_owned())
 }
@@ -71,8 +83,28 @@ mod tests {
             ("webhook-id", "msg_1"),
         ]);
         assert_eq!(
-            stored(&map, Some("x-shared")),
+            stored(&map, Some("x-shared"), None),
             r#"[["content-type","application/json"],["webhook-id","msg_1"]]"#
+        );
+        assert_eq!(
+            stored(&map, Some("webhook-id"), None)
+                .matches("msg_1")
+                .count(),
+            0
+        );
+    }
+
+    #[test]
+    fn the_token_of_the_url_is_not_kept_by_way_of_a_proxy() {
+        let map = headers(&[
+            ("x-original-url", "/webhooks/acme/s3cret"),
+            ("x-request-id", "r-1 /webhooks/acme/s3cret"),
+            ("referer", "https://example.com/webhooks/acme/s3cret"),
+            ("user-agent", "sender/1"),
+        ]);
+        assert_eq!(
+            stored(&map, None, Some("s3cret")),
+            r#"[["user-agent","sender/1"]]"#
         );
     }
 

@@ -160,6 +160,7 @@ impl Ground {
         let new = NewSource {
             livemode: true,
             jwks_url: Some(url.to_owned()),
+            account: Some("drill".to_owned()),
             ..NewSource::new(slug, Adapter::Generic, Scheme::FalEd25519)
         };
         self.engine.add_source(&new, "drill").await.unwrap();

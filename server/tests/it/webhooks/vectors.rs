@@ -38,6 +38,14 @@ async fn every_shared_vector_gets_its_verdict(pool: PgPool) {
         let slug = format!("v{tried}");
         let mut new = NewSource::new(&slug, Adapter::Generic, vector.scheme);
         new.jwks = vector.jwks.as_ref().map(Value::to_string);
+        let user = |(name, _): &&(String, String)| {
+            vector.scheme.names_account() && name.eq_ignore_ascii_case("x-fal-webhook-user-id")
+        };
+        let account = vector.headers.iter().find(user);
+        new.account = account.map(|(_, account)| account.clone());
+        if vector.scheme.names_account() && new.account.is_none() {
+            new.account = Some("not in the request".into());
+        }
         let secrets = vector.secret.iter().chain(&vector.secrets);
         room.engine.add_source(&new, "test").await.unwrap();
         for secret in secrets {
