@@ -16,7 +16,6 @@ COMMENT ON COLUMN provider_references.source_id IS 'Source whose reference it is
 COMMENT ON COLUMN provider_references.provider_reference IS 'The provider''s id of the work.';
 COMMENT ON COLUMN provider_references.job_tenant_id IS 'Tenant of the job.';
 COMMENT ON COLUMN provider_references.job_id IS 'The job.';
-GRANT INSERT ON provider_references TO quittance_app;
 SELECT make_append_only('provider_references');
 
 INSERT INTO provider_references (source_id, provider_reference, job_tenant_id, job_id)

@@ -1,11 +1,13 @@
-//! Actions on wallets: the form, the dry run with its decision, and what waits for a second person.
+//! Actions on wallets and jobs: the form, the dry run with its decision, and what waits for a second person.
 
 mod approvals;
 mod form;
+mod list;
 mod page;
 mod words;
 
 pub use approvals::ApprovalsPage;
-pub use form::ActionFormPage;
+pub use form::{ActionFormPage, JobActionFormPage};
+pub(crate) use list::{done_by_people, undo};
 pub use page::ActionPage;
-pub(crate) use words::{action_tone, headline};
+pub(crate) use words::form_title;

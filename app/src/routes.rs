@@ -6,7 +6,7 @@ use leptos_meta::provide_meta_context;
 use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
-use crate::actions::{ActionFormPage, ActionPage, ApprovalsPage};
+use crate::actions::{ActionFormPage, ActionPage, ApprovalsPage, JobActionFormPage};
 use crate::audit::AuditPage;
 use crate::deliveries::DeliveriesPage;
 use crate::events::{EventPage, EventsPage};
@@ -41,6 +41,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/sources") view=SourcesPage ssr=SsrMode::Async/>
                 <Route path=path!("/prices") view=PricesPage ssr=SsrMode::Async/>
                 <Route path=path!("/wallets/:id/:action") view=ActionFormPage ssr=SsrMode::Async/>
+                <Route path=path!("/jobs/:id/:action") view=JobActionFormPage ssr=SsrMode::Async/>
                 <Route path=path!("/actions/:id") view=ActionPage ssr=SsrMode::Async/>
                 <Route path=path!("/approvals") view=ApprovalsPage ssr=SsrMode::Async/>
                 <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>

@@ -1,11 +1,13 @@
-//! `/wallets/{id}/{action}`: what is asked for. Nothing happens here: the form leads to a dry run.
+//! `/wallets/{id}/{action}` and `/jobs/{id}/{action}`: what is asked for. Nothing happens here: the form leads to a dry run.
 //!
 //! A form that was refused comes back with what was typed in the address, and the page says what is
 //! wrong with it by the same rules.
 
-use domain::action::{Category, Kind, Request, Typed, Wrong};
-use domain::id::{ActionId, WalletId};
+use domain::action::{Category, Kind, Request, Subject, Typed, Wrong};
+use domain::id::{ActionId, JobId, SettlementId, WalletId};
+use domain::money::Amount;
 use engine::ledger::views::{self, WalletLine};
+use engine::settlement::views::job_proof;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
@@ -13,9 +15,10 @@ use super::words::{category_words, form_lead, form_title};
 use crate::context::{PageError, may_act, page};
 use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{
-    Button, ButtonKind, Choice, EmptyKind, EmptyState, Field, FieldError, Form, PageHead,
-    SelectField, Textarea,
+    Amount as AmountView, Button, ButtonKind, Choice, EmptyKind, EmptyState, Field, FieldError,
+    Form, PageHead, SelectField, Textarea,
 };
+use crate::words::money;
 
 /// What came back with a refused form.
 #[derive(Clone, Default)]
@@ -27,60 +30,131 @@ struct Returned {
     reason: String,
 }
 
+impl Returned {
+    fn read() -> Self {
+        let query = use_query_map().read_untracked().clone();
+        let text = |key: &str| query.get(key).unwrap_or_default();
+        Self {
+            key: query.get("key").and_then(|key| key.parse().ok()),
+            amount: text("amount"),
+            expires: text("expires"),
+            category: text("category"),
+            reason: text("reason"),
+        }
+    }
+}
+
+/// What a form is about, as it is shown.
+#[derive(Clone)]
+struct About {
+    kind: Kind,
+    wallet: WalletLine,
+    /// The job, with what it is charged now.
+    job: Option<(JobId, Amount)>,
+    undoes: Option<SettlementId>,
+}
+
+impl About {
+    fn subject(&self) -> Subject {
+        Subject {
+            job: self.job.map(|(job, _)| job),
+            undoes: self.undoes,
+            ..Subject::wallet(self.wallet.wallet, self.wallet.available.currency())
+        }
+    }
+}
+
+/// The kind of action the path names.
+fn named() -> Option<Kind> {
+    let params = use_params_map().read_untracked().clone();
+    params.get("action").and_then(|word| word.parse().ok())
+}
+
 /// `/wallets/{id}/{action}`
 #[component]
 pub fn ActionFormPage() -> AnyView {
     let params = use_params_map().read_untracked().clone();
     let wallet = params.get("id").and_then(|id| id.parse::<WalletId>().ok());
-    let kind = params
-        .get("action")
-        .and_then(|word| word.parse::<Kind>().ok());
-    let query = use_query_map().read_untracked().clone();
-    let text = |key: &str| query.get(key).unwrap_or_default();
-    let returned = Returned {
-        key: query.get("key").and_then(|key| key.parse().ok()),
-        amount: text("amount"),
-        expires: text("expires"),
-        category: text("category"),
-        reason: text("reason"),
-    };
+    let kind = named().filter(|kind| !kind.is_of_job());
+    let returned = Returned::read();
     page(|engine| async move {
         let (wallet, kind) = wallet.zip(kind).ok_or(PageError::NotFound)?;
         let mut books = engine.snapshot().await?;
-        let wallet = views::wallet(&mut books, wallet)
-            .await?
-            .ok_or(PageError::NotFound)?
-            .line;
+        let wallet = views::wallet(&mut books, wallet).await?;
+        let about = About {
+            kind,
+            wallet: wallet.ok_or(PageError::NotFound)?.line,
+            job: None,
+            undoes: None,
+        };
         let key = returned.key.unwrap_or_else(|| ActionId(engine.mint()));
-        Ok(view! { <ActionForm wallet kind key returned/> }.into_any())
+        Ok(view! { <ActionForm about key returned/> }.into_any())
+    })
+}
+
+/// `/jobs/{id}/{action}`; `undoes` in the query names the correction that is taken back.
+#[component]
+pub fn JobActionFormPage() -> AnyView {
+    let params = use_params_map().read_untracked().clone();
+    let job = params.get("id").and_then(|id| id.parse::<JobId>().ok());
+    let undoes = use_query_map().read_untracked().get("undoes");
+    let undoes = undoes.and_then(|id| id.parse::<SettlementId>().ok());
+    let kind = named().filter(|kind| kind.is_of_job());
+    let kind = kind.filter(|kind| undoes.is_some() == (*kind == Kind::Undo));
+    let returned = Returned::read();
+    page(|engine| async move {
+        let (job, kind) = job.zip(kind).ok_or(PageError::NotFound)?;
+        let mut books = engine.snapshot().await?;
+        let proof = job_proof(&mut books, job)
+            .await?
+            .ok_or(PageError::NotFound)?;
+        let wallet = views::wallet(&mut books, proof.job.wallet).await?;
+        let about = About {
+            kind,
+            wallet: wallet.ok_or(PageError::NotFound)?.line,
+            job: Some((job, proof.job.captured)),
+            undoes,
+        };
+        let key = returned.key.unwrap_or_else(|| ActionId(engine.mint()));
+        Ok(view! { <ActionForm about key returned/> }.into_any())
     })
 }
 
 #[component]
-fn ActionForm(wallet: WalletLine, kind: Kind, key: ActionId, returned: Returned) -> AnyView {
-    let home = format!("/wallets/{}", wallet.wallet);
+fn ActionForm(about: About, key: ActionId, returned: Returned) -> AnyView {
+    let (kind, wallet) = (about.kind, &about.wallet);
     let title = form_title(kind);
-    let crumbs = vec![
-        Crumb::link("Wallets", "/wallets"),
-        Crumb::link(wallet.name.clone(), home.clone()),
-        Crumb::here(title),
-    ];
+    let crumbs = match about.job {
+        Some((job, _)) => vec![
+            Crumb::link("Jobs", "/jobs"),
+            Crumb::link(job.to_string(), format!("/jobs/{job}")),
+            Crumb::here(title),
+        ],
+        None => vec![
+            Crumb::link("Wallets", "/wallets"),
+            Crumb::link(wallet.name.clone(), format!("/wallets/{}", wallet.wallet)),
+            Crumb::here(title),
+        ],
+    };
+    let of = format!("{} · {}", wallet.name, wallet.tenant_name);
+    let now = about.job.map(
+        |(_, charged)| view! { " · the job is charged "<AmountView value=money(charged)/>" now" },
+    );
     let form = if may_act() {
-        fields(&wallet, kind, key, returned)
+        fields(&about, key, returned)
     } else {
         view! {
-            <EmptyState kind=EmptyKind::NoPermission title="Your role does not act on wallets">
+            <EmptyState kind=EmptyKind::NoPermission title="Your role does not act on money">
                 "Reading stays open to you. An administrator can give you the role finance."
             </EmptyState>
         }
         .into_any()
     };
-    let of = format!("{} · {}", wallet.name, wallet.tenant_name);
     view! {
         <Frame title=format!("{title}: {of}") crumbs>
             <PageHead title lead=form_lead(kind)/>
             <div class="stack">
-                <p class="muted">{of}</p>
+                <p class="muted">{of.clone()}{now}</p>
                 {form}
             </div>
         </Frame>
@@ -88,9 +162,9 @@ fn ActionForm(wallet: WalletLine, kind: Kind, key: ActionId, returned: Returned)
     .into_any()
 }
 
-fn fields(wallet: &WalletLine, kind: Kind, key: ActionId, returned: Returned) -> AnyView {
+fn fields(about: &About, key: ActionId, returned: Returned) -> AnyView {
     let wrong = match returned.key {
-        Some(_) => wrong(wallet, kind, &returned),
+        Some(_) => wrong(about, &returned),
         None => Vec::new(),
     };
     let error = |field: &str| {
@@ -106,8 +180,9 @@ fn fields(wallet: &WalletLine, kind: Kind, key: ActionId, returned: Returned) ->
             message: wrong.message.into(),
         })
         .collect();
+    let (kind, wallet) = (about.kind, &about.wallet);
     let currency = wallet.available.currency().code();
-    let money = (kind == Kind::Goodwill).then(|| {
+    let amount = kind.takes_amount().then(|| {
         view! {
             <Field
                 name="amount"
@@ -119,6 +194,10 @@ fn fields(wallet: &WalletLine, kind: Kind, key: ActionId, returned: Returned) ->
                 maxlength=32
                 error=amount_error
             />
+        }
+    });
+    let expiry = (kind == Kind::Goodwill).then(|| {
+        view! {
             <Field
                 name="expires"
                 label="Expires"
@@ -129,6 +208,12 @@ fn fields(wallet: &WalletLine, kind: Kind, key: ActionId, returned: Returned) ->
             />
         }
     });
+    let job = about
+        .job
+        .map(|(job, _)| view! { <input type="hidden" name="job" value=job.to_string()/> });
+    let undoes = about
+        .undoes
+        .map(|id| view! { <input type="hidden" name="undoes" value=id.to_string()/> });
     let choices = std::iter::once(Choice::new("", "choose"))
         .chain(
             Category::ALL
@@ -140,7 +225,10 @@ fn fields(wallet: &WalletLine, kind: Kind, key: ActionId, returned: Returned) ->
         <Form action=format!("/wallets/{}/actions", wallet.wallet) errors>
             <input type="hidden" name="key" value=key.to_string()/>
             <input type="hidden" name="action" value=kind.as_str()/>
-            {money}
+            {job}
+            {undoes}
+            {amount}
+            {expiry}
             <SelectField
                 name="category"
                 label="Because of"
@@ -164,15 +252,19 @@ fn fields(wallet: &WalletLine, kind: Kind, key: ActionId, returned: Returned) ->
     .into_any()
 }
 
-fn wrong(wallet: &WalletLine, kind: Kind, returned: &Returned) -> Vec<Wrong> {
+fn wrong(about: &About, returned: &Returned) -> Vec<Wrong> {
     let typed = Typed {
         amount: returned.amount.clone(),
         expires: returned.expires.clone(),
         category: returned.category.clone(),
         reason: returned.reason.clone(),
     };
-    let subject = (wallet.wallet, wallet.available.currency());
-    Request::read(kind, subject, &typed, FrameData::current().now)
-        .err()
-        .unwrap_or_default()
+    Request::read(
+        about.kind,
+        about.subject(),
+        &typed,
+        FrameData::current().now,
+    )
+    .err()
+    .unwrap_or_default()
 }

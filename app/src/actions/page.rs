@@ -1,12 +1,16 @@
 //! `/actions/{id}`: what an action would do, or did; who decides; how it went.
 
-use domain::action::State;
+use domain::action::{Kind, State};
 use domain::id::{ActionId, OperatorId};
+use domain::money::Amount;
+use domain::settlement::AccountKind;
 use engine::action::{self, DryRun, views::Action};
+use engine::job::views::{Correction, correction};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
-use super::words::{action_tone, category_words, effect, headline, state_words};
+use super::list::undo;
+use super::words::{action_tone, category_words, effect, headline, state_words, step_title};
 use crate::context::{PageError, may_act, page};
 use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{
@@ -36,12 +40,16 @@ pub fn ActionPage() -> AnyView {
                     .map_err(PageError::from)?,
             ),
         };
-        Ok(view! { <Whole action run/> }.into_any())
+        let correction = match action.settlement {
+            Some(settlement) => correction(&mut books, (action.tenant, settlement)).await?,
+            None => None,
+        };
+        Ok(view! { <Whole action run correction/> }.into_any())
     })
 }
 
 #[component]
-fn Whole(action: Action, run: Option<DryRun>) -> AnyView {
+fn Whole(action: Action, run: Option<DryRun>, correction: Option<Correction>) -> AnyView {
     let crumbs = vec![
         Crumb::link("Approvals", "/approvals"),
         Crumb::here(action.id.to_string()),
@@ -50,7 +58,8 @@ fn Whole(action: Action, run: Option<DryRun>) -> AnyView {
     let head = head(&action);
     let told = told(&action);
     let side = side(&action);
-    let preview = run.as_ref().map(preview);
+    let undo = correction.map(|correction| undo(&correction));
+    let preview = run.as_ref().map(|run| preview(&action, run));
     let decide = run.map(|run| decide(&action, &run));
     view! {
         <Frame title crumbs>
@@ -60,6 +69,7 @@ fn Whole(action: Action, run: Option<DryRun>) -> AnyView {
                     <Sentence>{told}</Sentence>
                     {preview}
                     {decide}
+                    {undo}
                 </div>
                 {side}
             </div>
@@ -118,51 +128,84 @@ fn quoted(words: &str) -> String {
 }
 
 /// What it would do, drawn as the ledger will show it.
-fn preview(run: &DryRun) -> AnyView {
-    let amount = |value: domain::money::Amount| money(value);
-    let (mut moves, mut shifts) = (Vec::new(), Vec::new());
-    if let Some((entry, sum)) = run.entry {
-        let (from, to) = entry.accounts();
-        moves.push(Move {
-            entry: entry.to_string(),
+fn preview(action: &Action, run: &DryRun) -> AnyView {
+    let moves = run.entries.iter().map(|entry| {
+        let (from, to) = entry.entry_type.accounts();
+        Move {
+            entry: entry.entry_type.as_str().replace('_', " "),
             from: from.to_string(),
             to: to.to_string(),
-            amount: amount(sum),
-        });
-        let after = run
-            .available
-            .plus(sum)
-            .map_or_else(|_| amount(run.available), amount);
-        shifts.push(BalanceShift {
-            account: "available".into(),
-            before: amount(run.available),
-            after,
-        });
-    }
+            amount: money(entry.amount),
+        }
+    });
+    let moves: Vec<_> = moves.collect();
+    let shifts = shifts(run);
     let places = shifts
         .iter()
         .map(|shift| places(&shift.after))
+        .chain(moves.iter().map(|x| places(&x.amount)))
         .max()
         .unwrap_or(2);
-    let note = match (run.entry, run.frozen_at) {
-        (Some(_), Some(_)) => "the wallet is frozen: the credit is there and cannot be spent yet",
-        (Some(_), None) => "as the ledger would show it",
-        (None, Some(_)) => "jobs are accepted again",
-        (None, None) => "new jobs are refused; jobs that run settle as before",
-    };
-    let title = if run.entry.is_some() {
-        "grant/1"
-    } else {
-        "wallet"
+    let kind = action.request.kind;
+    let note = match (kind, run.frozen_at) {
+        (Kind::Freeze, _) => "new jobs are refused; jobs that run settle as before",
+        (Kind::Unfreeze, _) => "jobs are accepted again",
+        (_, Some(_)) => "the wallet is frozen: what is given is there and cannot be spent yet",
+        (_, None) if moves.is_empty() => "no transfer",
+        (_, None) => "as the ledger would show it",
     };
     view! {
         <Section title="What it would do" id="dry-run">
             <ProofTimeline label="What it would do">
-                <Step id="effect" title note=Some(note.to_owned()) moves shifts places/>
+                <Step id="effect" title=step_title(kind) note=Some(note.to_owned()) moves shifts places/>
             </ProofTimeline>
         </Section>
     }
     .into_any()
+}
+
+/// Balances before and after: the wallet's accounts that move, and what the job is charged.
+fn shifts(run: &DryRun) -> Vec<BalanceShift> {
+    let wallet = [
+        (AccountKind::Available, run.available),
+        (AccountKind::Held, run.held),
+    ];
+    let mut shifts: Vec<_> = wallet
+        .into_iter()
+        .filter_map(|(account, before)| {
+            let after = balance_after(run, account, before)?;
+            (after != before).then(|| BalanceShift {
+                account: account.to_string(),
+                before: money(before),
+                after: money(after),
+            })
+        })
+        .collect();
+    if let Some((before, after)) = run.charge.filter(|(before, after)| before != after) {
+        shifts.push(BalanceShift {
+            account: "charged for the job".to_owned(),
+            before: money(before),
+            after: money(after),
+        });
+    }
+    shifts
+}
+
+/// A balance once the entries are posted.
+fn balance_after(run: &DryRun, account: AccountKind, before: Amount) -> Option<Amount> {
+    run.entries.iter().try_fold(before, |balance, entry| {
+        let (debit, credit) = entry.entry_type.accounts();
+        let balance = if debit == account {
+            balance.minus(entry.amount).ok()?
+        } else {
+            balance
+        };
+        if credit == account {
+            balance.plus(entry.amount).ok()
+        } else {
+            Some(balance)
+        }
+    })
 }
 
 /// Decimals of a figure.
@@ -263,6 +306,11 @@ fn check_forms(action: &Action, obstacle: Option<String>) -> AnyView {
 fn side(action: &Action) -> AnyView {
     let id = action.id.to_string();
     let wallet = format!("/wallets/{}", action.request.wallet);
+    let job = action.request.job.map(|job| format!("/jobs/{job}"));
+    let undoes = action
+        .request
+        .undoes
+        .map(|settlement| format!("/settlements/{settlement}"));
     let audit = format!("/audit?object={id}");
     let settlement = action
         .settlement
@@ -287,6 +335,8 @@ fn side(action: &Action) -> AnyView {
                 </KeyValue>
             </section>
             <Related title="Related">
+                {job.map(|href| view! { <RelatedLink href>"The job"</RelatedLink> })}
+                {undoes.map(|href| view! { <RelatedLink href>"What it takes back"</RelatedLink> })}
                 <RelatedLink href=wallet>"The wallet"</RelatedLink>
                 {settlement.map(|href| view! { <RelatedLink href>"What it posted"</RelatedLink> })}
                 <RelatedLink href=audit>"Every step of it"</RelatedLink>

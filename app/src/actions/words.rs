@@ -6,12 +6,14 @@ use crate::ui::Tone;
 use crate::words::money;
 
 /// The action in a few words: `Give 12.40 EUR`.
-pub(crate) fn headline(request: &Request) -> String {
+pub(super) fn headline(request: &Request) -> String {
     match (request.kind, request.amount) {
         (Kind::Goodwill, Some(amount)) => format!("Give {}", money(amount)),
-        (Kind::Goodwill, None) => "Give credit".to_owned(),
+        (Kind::Charge, Some(amount)) => format!("Charge {} more", money(amount)),
+        (Kind::Credit, Some(amount)) => format!("Give back {}", money(amount)),
         (Kind::Freeze, _) => "Stop spending".to_owned(),
         (Kind::Unfreeze, _) => "Let spending go on".to_owned(),
+        (kind, _) => form_title(kind).to_owned(),
     }
 }
 
@@ -20,18 +22,33 @@ pub(super) fn effect(request: &Request, waits: bool) -> String {
     match (request.kind, request.amount) {
         (_, _) if waits => "Send for approval".to_owned(),
         (Kind::Goodwill, Some(amount)) => format!("Post {} credit", money(amount)),
-        (Kind::Goodwill, None) => "Post the credit".to_owned(),
-        (Kind::Freeze, _) => "Freeze the wallet".to_owned(),
-        (Kind::Unfreeze, _) => "Lift the freeze".to_owned(),
+        (Kind::Charge | Kind::Credit, Some(_)) => headline(request),
+        (kind, _) => form_title(kind).to_owned(),
     }
 }
 
 /// The title of the form.
-pub(super) fn form_title(kind: Kind) -> &'static str {
+pub(crate) fn form_title(kind: Kind) -> &'static str {
     match kind {
         Kind::Goodwill => "Give credit",
         Kind::Freeze => "Freeze the wallet",
         Kind::Unfreeze => "Lift the freeze",
+        Kind::Charge => "Charge more",
+        Kind::Credit => "Give back a part",
+        Kind::Reverse => "Reverse the charge",
+        Kind::Undo => "Undo a correction",
+        Kind::Release => "Give up the hold",
+    }
+}
+
+/// What the step is called that it would add to the ledger.
+pub(super) fn step_title(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Goodwill => "grant",
+        Kind::Freeze | Kind::Unfreeze => "wallet",
+        Kind::Charge | Kind::Credit => "adjustment",
+        Kind::Reverse | Kind::Undo => "reversal",
+        Kind::Release => "release",
     }
 }
 
@@ -45,6 +62,19 @@ pub(super) fn form_lead(kind: Kind) -> &'static str {
             "New jobs are refused at once. Jobs that run settle as before, and nothing is lost."
         }
         Kind::Unfreeze => "Jobs are accepted again. A second person has to approve.",
+        Kind::Charge => {
+            "An adjustment on top of what the job was charged, paid from the wallet now. Usage the provider corrects later moves the charge by its own difference."
+        }
+        Kind::Credit => {
+            "An adjustment against what the job was charged: what it owes shrinks first, then the wallet is credited."
+        }
+        Kind::Reverse => {
+            "The job costs nothing. It stays so even when the provider corrects its usage, until someone undoes the reversal."
+        }
+        Kind::Undo => "Takes back what that correction did, by an entry of its own.",
+        Kind::Release => {
+            "No verdict came, so the hold goes back to the wallet. A success that is heard later still charges. A second person has to approve."
+        }
     }
 }
 
@@ -61,7 +91,7 @@ pub(super) fn state_words(state: State) -> &'static str {
 }
 
 /// What a state means to the eye.
-pub(crate) fn action_tone(state: State) -> Tone {
+pub(super) fn action_tone(state: State) -> Tone {
     match state {
         State::Done => Tone::Good,
         State::Draft | State::Waiting => Tone::Attention,

@@ -4,6 +4,7 @@ use domain::event::EventState;
 use domain::id::{EventId, JobId};
 use domain::job::State;
 use domain::settlement::Phase;
+use engine::action::{self, views::Action};
 use engine::settlement::views::{self, JobProof};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
@@ -13,11 +14,12 @@ use super::sentence::sentence;
 use super::side::Side;
 use super::snapshot::{Rating, priced};
 use super::timeline::Timeline;
+use crate::actions::done_by_people;
 use crate::context::{PageError, may_read_payloads, note_payload_read, page};
 use crate::mask::masked;
 use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{Amount, Fact, JsonView, NextStep, ObjectHead, Section, Sentence, Time};
-use crate::words::{count, job_tone, money, settlement_words, span, titled};
+use crate::words::{count, event_reason, job_tone, money, settlement_words, span, titled};
 
 /// `/jobs/{id}`
 #[component]
@@ -32,6 +34,7 @@ pub fn JobPage() -> AnyView {
         let proof = views::job_proof(&mut books, id)
             .await?
             .ok_or(PageError::NotFound)?;
+        let actions = action::views::of_job(&mut books, id).await?;
         // Given back before another connection is asked for: a page never holds two.
         drop(books);
         let last = proof.events.last().map(|event| event.event);
@@ -43,12 +46,12 @@ pub fn JobPage() -> AnyView {
         if let Some((event, _)) = &payload {
             note_payload_read(&engine, *event).await?;
         }
-        Ok(view! { <Job proof payload/> }.into_any())
+        Ok(view! { <Job proof payload actions/> }.into_any())
     })
 }
 
 #[component]
-fn Job(proof: JobProof, payload: Option<(EventId, Vec<u8>)>) -> AnyView {
+fn Job(proof: JobProof, payload: Option<(EventId, Vec<u8>)>, actions: Vec<Action>) -> AnyView {
     let zone = FrameData::current().zone.label;
     let id = proof.job.job.to_string();
     let tail = id
@@ -78,6 +81,7 @@ fn Job(proof: JobProof, payload: Option<(EventId, Vec<u8>)>) -> AnyView {
     let timeline = view! { <Timeline proof=proof.clone()/> };
     let compare = view! { <Compare proof=proof.clone()/> };
     let raw = view! { <Raw proof=proof.clone() payload/> };
+    let actions = done_by_people(actions);
     view! {
         <Frame title crumbs>
             {head}
@@ -88,6 +92,7 @@ fn Job(proof: JobProof, payload: Option<(EventId, Vec<u8>)>) -> AnyView {
                         {timeline}
                     </Section>
                     <Section title="Estimate and settlement" id="difference">{compare}</Section>
+                    {actions}
                     {pricing}
                     {raw}
                 </div>
@@ -170,7 +175,7 @@ fn next(proof: &JobProof) -> String {
     let waits = proof
         .events
         .iter()
-        .any(|event| event.state == EventState::Waiting);
+        .find(|event| event.state == EventState::Waiting);
     if undecided {
         return "A person decides: an event came again with other content".into();
     }
@@ -178,8 +183,12 @@ fn next(proof: &JobProof) -> String {
         let events = count(i64::try_from(rejected).unwrap_or(0), "event", "events");
         return format!("A person looks: {events} about it could not be used");
     }
-    if waits {
-        return "What is due waits for funds and is tried again by itself".into();
+    if let Some(event) = waits {
+        let reason = event.reason.as_deref().unwrap_or_default();
+        return format!(
+            "An event waits and is tried again by itself: {}",
+            event_reason(reason)
+        );
     }
     match job.state {
         State::Pending if job.provider_reference.is_none() => {

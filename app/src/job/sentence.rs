@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use domain::job::State;
+use domain::money::Amount;
 use domain::settlement::{EntryType, Phase};
 use engine::settlement::views::{JobProof, SettlementView};
 use rust_decimal::Decimal;
@@ -80,12 +81,17 @@ fn told(settlement: &SettlementView) -> Vec<String> {
             out.extend(document.verdict.clone());
             out.push(format!("returned {amount}"));
         }
-        Phase::Adjustment => {
+        Phase::Adjustment | Phase::Reversal => {
+            let currency = settlement.line.amount.currency();
             let figure = |value: Option<Decimal>| {
-                let rating = document.rating.as_ref();
-                value
-                    .zip(rating)
-                    .map(|(value, rating)| super::snapshot::sum(rating, value).figure())
+                let amount = Amount::exact(value?, currency).ok()?;
+                Some(money(amount).figure())
+            };
+            // Usage is corrected by an event, everything else by a person.
+            let by = if settlement.line.event.is_some() {
+                ""
+            } else {
+                " by hand"
             };
             let (before, after) = (
                 figure(document.charged_before),
@@ -95,7 +101,7 @@ fn told(settlement: &SettlementView) -> Vec<String> {
                 Some((before, after)) if before == after => {
                     format!("then heard other usage, which left it at {after}")
                 }
-                Some((before, after)) => format!("then corrected {before} to {after}"),
+                Some((before, after)) => format!("then corrected {before} to {after}{by}"),
                 None => format!("then adjusted by {amount}"),
             });
         }

@@ -1,8 +1,13 @@
 //! What stands beside the proof: the job's own facts, and what it is related to.
 
+use domain::action::Kind;
+use domain::job::SettlementState;
+use domain::settlement::Phase;
 use engine::settlement::views::JobProof;
 use leptos::prelude::*;
 
+use crate::actions::form_title;
+use crate::context::may_act;
 use crate::ui::{Id, KeyValue, Pair, Related, RelatedLink, Time, TimeStyle};
 use crate::words::count;
 
@@ -31,6 +36,7 @@ pub(super) fn Side(proof: JobProof) -> AnyView {
     let tenant = view! { <a href=tenant>{job.tenant_name.clone()}</a> };
     let (id, user, version) = (job.job.to_string(), job.user_id.clone(), job.price_version);
     let (accepted, since) = (job.submitted_at, job.state_at);
+    let acts = may_act().then(|| acts(&proof));
     let related = related(&proof);
     view! {
         <aside class="side" aria-label="About this job">
@@ -48,10 +54,42 @@ pub(super) fn Side(proof: JobProof) -> AnyView {
                     <Pair label="State since"><Time at=since style=TimeStyle::Stamp/></Pair>
                 </KeyValue>
             </section>
+            {acts}
             {related}
         </aside>
     }
     .into_any()
+}
+
+/// What may be done with the job's money. A charge that people corrected is undone from the correction.
+fn acts(proof: &JobProof) -> AnyView {
+    let job = &proof.job;
+    let is_charged = job.captured.is_positive();
+    let was_charged = proof
+        .settlements
+        .iter()
+        .any(|settlement| settlement.line.key.phase == Phase::Capture);
+    let offered = [
+        (Kind::Release, job.state.in_flight()),
+        (Kind::Credit, is_charged),
+        (
+            Kind::Charge,
+            was_charged && job.settlement_state != SettlementState::Reversed,
+        ),
+        (Kind::Reverse, is_charged),
+    ];
+    let links: Vec<_> = offered
+        .into_iter()
+        .filter(|(_, is_offered)| *is_offered)
+        .map(|(kind, _)| {
+            let href = format!("/jobs/{}/{kind}", job.job);
+            view! { <RelatedLink href>{form_title(kind)}</RelatedLink> }
+        })
+        .collect();
+    if links.is_empty() {
+        return ().into_any();
+    }
+    view! { <Related title="Act">{links}</Related> }.into_any()
 }
 
 /// Everything the job leads to, each way with a count.

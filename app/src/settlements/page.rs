@@ -2,11 +2,13 @@
 
 use domain::id::SettlementId;
 use domain::settlement::{Phase, Subject};
+use engine::job::views::{Correction, correction};
 use engine::settlement::views::{self, DrawView, SettlementView, TransferView};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
 use super::list::subject_href;
+use crate::actions::undo;
 use crate::context::{PageError, page};
 use crate::job::{Rating, places, priced, shifts};
 use crate::shell::{Crumb, Frame};
@@ -27,12 +29,14 @@ pub fn SettlementPage() -> AnyView {
         let settlement = views::find(&mut books, id)
             .await?
             .ok_or(PageError::NotFound)?;
-        Ok(view! { <Settlement settlement/> }.into_any())
+        let of = (settlement.line.key.tenant, id);
+        let correction = correction(&mut books, of).await?;
+        Ok(view! { <Settlement settlement correction/> }.into_any())
     })
 }
 
 #[component]
-fn Settlement(settlement: SettlementView) -> AnyView {
+fn Settlement(settlement: SettlementView, correction: Option<Correction>) -> AnyView {
     let key = settlement.line.key;
     let name = format!("{}/{}", titled(key.phase.as_str()), key.version);
     let crumbs = vec![
@@ -49,7 +53,8 @@ fn Settlement(settlement: SettlementView) -> AnyView {
         view! { <Section title="Pricing" id="pricing"><Rating id="rating" rating/></Section> }
     });
     let raw = settlement.snapshot.to_string();
-    let side = side(&settlement);
+    let side = side(&settlement, correction.as_ref());
+    let undo = correction.as_ref().map(undo);
     view! {
         <Frame title crumbs>
             {head}
@@ -58,6 +63,7 @@ fn Settlement(settlement: SettlementView) -> AnyView {
                     <div class="stack" data-gap="small">
                         <Sentence>{told}</Sentence>
                         <p class="muted">"Key "<Id value=key_text what="settlement key" full=true/></p>
+                        {undo}
                     </div>
                     <Section title="Transfers" id="transfers">{transfers}</Section>
                     {lots}
@@ -206,7 +212,7 @@ fn lots(draws: &[DrawView]) -> AnyView {
     .into_any()
 }
 
-fn side(settlement: &SettlementView) -> AnyView {
+fn side(settlement: &SettlementView, correction: Option<&Correction>) -> AnyView {
     let line = &settlement.line;
     let (id, hash) = (line.id.to_string(), settlement.content_hash.to_string());
     let at = line.settled_at;
@@ -214,6 +220,16 @@ fn side(settlement: &SettlementView) -> AnyView {
     let event = line.event.map(|event| {
         view! { <RelatedLink href=format!("/events/{event}")>{format!("Caused by {event}")}</RelatedLink> }
     });
+    let action = correction.map(|correction| {
+        let href = format!("/actions/{}", correction.action);
+        view! { <RelatedLink href>"The action that asked for it"</RelatedLink> }
+    });
+    let undoes = correction
+        .and_then(|correction| correction.undoes)
+        .map(|id| {
+            let href = format!("/settlements/{id}");
+            view! { <RelatedLink href>"What it takes back"</RelatedLink> }
+        });
     let wallet = format!("/wallets/{}", line.wallet);
     let wallet_name = format!("Wallet {}", line.wallet_name);
     view! {
@@ -230,6 +246,8 @@ fn side(settlement: &SettlementView) -> AnyView {
                 <RelatedLink href>{format!("Its {subject}")}</RelatedLink>
                 <RelatedLink href=wallet>{wallet_name}</RelatedLink>
                 {event}
+                {action}
+                {undoes}
             </Related>
         </aside>
     }

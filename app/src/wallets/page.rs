@@ -10,17 +10,16 @@ use leptos_router::hooks::use_params_map;
 
 use super::books::Books;
 use super::ledger::Ledger;
-use crate::actions::{action_tone, headline};
+use crate::actions::done_by_people;
 use crate::context::{PageError, may_act, page};
 use crate::job::places;
 use crate::list::{NoRows, Pages, Problems, Query, choices, neighbours};
 use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{
     Amount, Chips, Column, DataTable, Fact, Field, FilterBar, Id, KeyValue, NextStep, ObjectHead,
-    Pair, Related, RelatedLink, RowLink, Section, SelectField, Sentence, StateBadge, Time,
-    TimeStyle, Tone,
+    Pair, Related, RelatedLink, Section, SelectField, Sentence, Time, TimeStyle, Tone,
 };
-use crate::words::{count, money, titled};
+use crate::words::{count, money};
 
 /// `/wallets/{id}`
 #[component]
@@ -216,42 +215,6 @@ fn acts(wallet: &Wallet) -> AnyView {
         </Related>
     }
     .into_any()
-}
-
-/// What people did with the wallet, newest last.
-fn done_by_people(actions: Vec<Action>) -> Option<AnyView> {
-    if actions.is_empty() {
-        return None;
-    }
-    let columns = vec![
-        Column::text("Action"),
-        Column::text("State"),
-        Column::text("Who"),
-        Column::text("When"),
-    ];
-    let rows = actions.into_iter().map(|action| {
-        let who = match &action.approved_by {
-            Some(checker) => format!("{}, approved by {}", action.requested_by.name, checker.name),
-            None => action.requested_by.name.clone(),
-        };
-        let detail = view! { {action.request.reason.clone()} }.into_any();
-        let at = action.requested_at;
-        view! {
-            <tr>
-                <RowLink href=format!("/actions/{}", action.id) detail>{headline(&action.request)}</RowLink>
-                <td><StateBadge tone=action_tone(action.state) label=titled(action.state.as_str())/></td>
-                <td>{who}</td>
-                <td class="age"><Time at style=TimeStyle::Stamp/></td>
-            </tr>
-        }
-    });
-    let rows = rows.collect_view();
-    let table = view! {
-        <Section title="Actions" id="actions">
-            <DataTable id="actions-table" caption="What people did with this wallet" columns>{rows}</DataTable>
-        </Section>
-    };
-    Some(table.into_any())
 }
 
 fn lots_table(lots: Vec<LotLine>) -> AnyView {

@@ -2,8 +2,10 @@
 
 mod request;
 
-pub use self::request::{Request, Typed, Wrong, reason};
-use crate::{code::code, id::OperatorId};
+pub use self::request::{Request, Subject, Typed, Wrong, reason};
+use rust_decimal::Decimal;
+
+use crate::{code::code, id::OperatorId, money::Amount};
 
 code!(
     /// What is to be done.
@@ -14,8 +16,57 @@ code!(
         Freeze = "freeze",
         /// Let spending go on.
         Unfreeze = "unfreeze",
+        /// Charge more for a job.
+        Charge = "charge",
+        /// Give back part of what a job was charged.
+        Credit = "credit",
+        /// Take the whole charge of a job back.
+        Reverse = "reverse",
+        /// Take back one earlier correction of a job.
+        Undo = "undo",
+        /// Give back the hold of a job whose verdict never came.
+        Release = "release",
     }
 );
+
+impl Kind {
+    /// Whether it is about a job; the others are about its wallet alone.
+    pub fn is_of_job(self) -> bool {
+        match self {
+            Self::Charge | Self::Credit | Self::Reverse | Self::Undo | Self::Release => true,
+            Self::Goodwill | Self::Freeze | Self::Unfreeze => false,
+        }
+    }
+
+    /// Whether whoever asks for it says how much.
+    pub fn takes_amount(self) -> bool {
+        match self {
+            Self::Goodwill | Self::Charge | Self::Credit => true,
+            Self::Freeze | Self::Unfreeze | Self::Reverse | Self::Undo | Self::Release => false,
+        }
+    }
+
+    /// Whether small amounts of it may go without a second person.
+    pub fn has_threshold(self) -> bool {
+        match self {
+            Self::Goodwill | Self::Charge | Self::Credit | Self::Reverse | Self::Undo => true,
+            Self::Freeze | Self::Unfreeze | Self::Release => false,
+        }
+    }
+
+    /// Whether a second person has to agree to moving `moved`. `above` is the threshold in force;
+    /// without one every amount asks for approval. Stopping is never delayed; lifting a stop, and
+    /// giving up on a verdict, always takes two.
+    pub fn needs_approval(self, moved: Option<Amount>, above: Option<Decimal>) -> bool {
+        match self {
+            Self::Freeze => false,
+            Self::Unfreeze | Self::Release => true,
+            Self::Goodwill | Self::Charge | Self::Credit | Self::Reverse | Self::Undo => moved
+                .zip(above)
+                .is_none_or(|(moved, above)| moved.value() > above),
+        }
+    }
+}
 
 code!(
     /// Kind of reason, for counting.
@@ -121,6 +172,23 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_second_person_is_asked_above_the_threshold_and_without_one() {
+        let moved = |text: &str| {
+            Some(Amount::exact(text.parse().unwrap(), "EUR".parse().unwrap()).unwrap())
+        };
+        let above = Some(Decimal::from(50));
+        for kind in Kind::ALL.iter().filter(|kind| kind.has_threshold()) {
+            assert!(!kind.needs_approval(moved("50"), above), "{kind}");
+            assert!(kind.needs_approval(moved("50.000001"), above), "{kind}");
+            assert!(kind.needs_approval(moved("0.01"), None), "{kind}");
+            assert!(kind.needs_approval(None, above), "{kind}");
+        }
+        assert!(!Kind::Freeze.needs_approval(None, None));
+        assert!(Kind::Unfreeze.needs_approval(None, above));
+        assert!(Kind::Release.needs_approval(moved("0.01"), above));
     }
 
     #[test]

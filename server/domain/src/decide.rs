@@ -6,6 +6,7 @@
 //! corrected to it by differences.
 
 mod charge;
+mod correct;
 #[cfg(test)]
 mod laws;
 mod policy;
@@ -24,6 +25,7 @@ use crate::{
 };
 
 use charge::Share;
+pub use correct::{Correct, Obstacle, correct};
 pub use policy::{LateCancel, Overage, Partial, Policy};
 
 /// What is to be written when a fact changes a job.
@@ -168,6 +170,7 @@ fn stop(job: &Job, fact: &Fact, state: State, reason: &str) -> Result<Decision, 
         )
     } else {
         next.billed = Some(billed(fact, Billed::WITHOUT_USAGE));
+        next.due = job.held;
         next.captured = job.held;
         next.versions.capture += 1;
         let snapshot = json!({ "verdict": state, "refund_on_failure": false });
@@ -211,6 +214,7 @@ fn succeed(
     let rated = snapshot.amount()?;
     let mut next = Job {
         billed: Some(billed),
+        due: charge::due(rated, job.quote, policy.overage)?,
         state_reason: None,
         dispatched: true,
         ..job.clone()
@@ -229,7 +233,7 @@ fn succeed(
         }
         let paid = job.captured.minus(job.receivable)?;
         let payable = spendable.plus(paid)?;
-        let Some(target) = Share::of(rated, job.quote, policy.overage, payable)? else {
+        let Some(target) = Share::of(job, next.due, policy.overage, payable)? else {
             return Ok(Decision::Wait(WaitReason::Funds));
         };
         let effect = charge::adjust(&mut next, target, snapshot)?;
@@ -261,7 +265,7 @@ fn succeed(
         ));
     }
     let payable = next.held.plus(spendable)?;
-    let Some(share) = Share::of(rated, job.quote, policy.overage, payable)? else {
+    let Some(share) = Share::of(job, next.due, policy.overage, payable)? else {
         return Ok(Decision::Wait(WaitReason::Funds));
     };
     effects.push(charge::capture(

@@ -1,7 +1,10 @@
 //! Jobs: the lifecycle, the money position, and what people read off both.
 
+mod correction;
+
 use chrono::{DateTime, Utc};
 
+pub use self::correction::Correction;
 use crate::{canonical::Hash, code::code, money::Amount};
 
 code!(
@@ -81,6 +84,8 @@ pub struct Versions {
     pub release: i32,
     /// Adjustment.
     pub adjustment: i32,
+    /// Reversal.
+    pub reversal: i32,
 }
 
 /// Which usage is billed now. Later facts are compared with it, so that the outcome does not depend
@@ -125,7 +130,11 @@ pub struct Job {
     pub quote: Amount,
     /// Still on hold.
     pub held: Amount,
-    /// Net charged, receivable included.
+    /// What the billed usage comes to by the tenant's policy, before anyone corrects it.
+    pub due: Amount,
+    /// What people have changed about it.
+    pub correction: Correction,
+    /// Net charged, receivable included: what is due, corrected.
     pub captured: Amount,
     /// The part of `captured` that the tenant still owes.
     pub receivable: Amount,
@@ -150,7 +159,9 @@ impl Job {
     pub fn settlement_state(&self) -> SettlementState {
         if self.held.is_positive() {
             SettlementState::Reserved
-        } else if self.versions.adjustment > 0 {
+        } else if self.correction.reversed {
+            SettlementState::Reversed
+        } else if self.versions.adjustment + self.versions.reversal > 0 {
             SettlementState::Adjusted
         } else if self.versions.capture > 0 {
             SettlementState::Captured

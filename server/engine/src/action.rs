@@ -1,4 +1,4 @@
-//! Actions: what operators do to wallets. An action is proposed under a key minted with its form, shown
+//! Actions: what operators do to wallets and jobs. An action is proposed under a key minted with its form, shown
 //! as a dry run, and committed once on exactly what was shown; where the rules ask for it, a second
 //! person approves first.
 //!
@@ -6,7 +6,7 @@
 //! ended action stays as it ended; the checker is never the maker (`actions_maker_is_not_checker`). Each
 //! step and its line in the audit log are one transaction.
 //!
-//! Locks: the action's row, then the wallet's, then the audit log's.
+//! Locks: the action's row, then the job's, then the wallet's, then the audit log's.
 
 mod dry_run;
 mod store;
@@ -29,6 +29,10 @@ use crate::{
     Engine,
     audit::{self, By},
     error::StoreError,
+    job::{
+        self,
+        correct::{self, CorrectError, Order},
+    },
     ledger,
     wallet::{self, Grant, GrantError},
 };
@@ -63,6 +67,9 @@ pub enum ActionError {
     /// The credit could not be posted.
     #[error(transparent)]
     Grant(#[from] GrantError),
+    /// The job could not be corrected.
+    #[error(transparent)]
+    Correct(#[from] CorrectError),
     /// The request cannot be hashed.
     #[error(transparent)]
     Canonical(#[from] CanonicalError),
@@ -95,6 +102,16 @@ pub async fn propose(
         .line;
     let now = engine.clock().now();
     let hash = request.hash()?;
+    if let Some(job) = request.job {
+        let found = job::views::find(conn, wallet.tenant, wallet.livemode, job).await?;
+        if found.is_none_or(|job| job.wallet != request.wallet) {
+            return Err(ActionError::Unknown);
+        }
+        // Says when there is no such correction to take back.
+        let of = (wallet.tenant, wallet.livemode);
+        let order = Order { of, job, request };
+        correct::preview(conn, order, wallet.available).await?;
+    }
     // The constraint knows a key within its tenant; a person may not use it for two.
     let known = views::find(conn, id).await?;
     if known.is_some_and(|known| known.tenant != wallet.tenant) {
@@ -115,6 +132,8 @@ pub async fn propose(
         let detail = json!({
             "action": request.kind,
             "wallet": request.wallet,
+            "job": request.job,
+            "undoes": request.undoes,
             "amount": request.amount.map(|amount| amount.to_string()),
             "category": request.category,
         });
@@ -260,6 +279,11 @@ async fn apply(
     action: &Action,
 ) -> Result<Option<SettlementId>, ActionError> {
     let request = &action.request;
+    if let Some(order) = action.order() {
+        return Ok(Some(
+            correct::carry_out(conn, engine, order, action.id).await?,
+        ));
+    }
     let wallet: (TenantId, WalletId) = (action.tenant, request.wallet);
     match (request.kind, request.amount) {
         (Kind::Goodwill, Some(amount)) => {
@@ -274,7 +298,6 @@ async fn apply(
             };
             Ok(Some(wallet::grant(conn, engine, &credit).await?.settlement))
         }
-        (Kind::Goodwill, None) => Err(ActionError::Unknown),
         (Kind::Freeze, _) => {
             wallet::freeze(conn, engine, wallet, &request.reason).await?;
             Ok(None)
@@ -282,6 +305,11 @@ async fn apply(
         (Kind::Unfreeze, _) => {
             wallet::thaw(conn, wallet).await?;
             Ok(None)
+        }
+        // Neither the form nor the database lets these through.
+        (Kind::Goodwill, None)
+        | (Kind::Charge | Kind::Credit | Kind::Reverse | Kind::Undo | Kind::Release, _) => {
+            Err(ActionError::Unknown)
         }
     }
 }

@@ -4,6 +4,7 @@
 //! writes. What a provider says about a job arrives as events and is settled by the worker.
 
 pub mod cancel;
+pub mod correct;
 pub mod dispatch;
 mod store;
 pub mod submit;

@@ -27,6 +27,9 @@ pub(super) struct ThresholdSet {
     /// Currency of the amount.
     #[arg(long)]
     currency: Currency,
+    /// The action it is for: goodwill, charge, credit, reverse or undo; for all of them when left out.
+    #[arg(long, value_parser = with_threshold)]
+    action: Option<Kind>,
     #[command(flatten)]
     data: DataArgs,
 }
@@ -36,13 +39,38 @@ impl ThresholdCommand {
         let Self::Set(set) = self;
         change(&set.data, "threshold.set", async |conn, engine| {
             let above = Amount::exact(set.above, set.currency)?;
-            let version =
-                action::set_threshold(conn, engine, Kind::Goodwill, above, "command line").await?;
-            let object = format!("goodwill {} v{version}", set.currency.code());
+            let kinds: Vec<Kind> = match set.action {
+                Some(kind) => vec![kind],
+                None => kinds_with_threshold().collect(),
+            };
+            let mut set_now = Vec::new();
+            for kind in kinds {
+                let version =
+                    action::set_threshold(conn, engine, kind, above, "command line").await?;
+                set_now.push(format!("{kind} {} v{version}", set.currency.code()));
+            }
+            let object = set_now.join(", ");
             Ok((object, json!({ "above": above.to_string() })))
         })
         .await
     }
+}
+
+fn kinds_with_threshold() -> impl Iterator<Item = Kind> {
+    Kind::ALL
+        .iter()
+        .copied()
+        .filter(|kind| kind.has_threshold())
+}
+
+fn with_threshold(text: &str) -> Result<Kind, String> {
+    text.parse()
+        .ok()
+        .filter(|kind: &Kind| kind.has_threshold())
+        .ok_or_else(|| {
+            let kinds: Vec<_> = kinds_with_threshold().map(|kind| kind.as_str()).collect();
+            format!("expected one of {}", kinds.join(", "))
+        })
 }
 
 fn not_negative(text: &str) -> Result<Decimal, String> {

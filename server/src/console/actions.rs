@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use domain::{
-    action::{Kind as ActionKind, Request, State as ActionState, Typed},
+    action::{Kind as ActionKind, Request, State as ActionState, Subject, Typed},
     canonical::Hash,
     id::{ActionId, WalletId},
 };
@@ -15,6 +15,7 @@ use engine::{
     Engine,
     action::{self, ActionError},
     error::StoreError,
+    job::{self, correct::CorrectError},
     ledger,
     operator::Role,
 };
@@ -32,6 +33,10 @@ use crate::http::{
 pub(super) struct ActionForm {
     key: String,
     action: String,
+    #[serde(default)]
+    job: String,
+    #[serde(default)]
+    undoes: String,
     #[serde(default)]
     amount: String,
     #[serde(default)]
@@ -72,6 +77,10 @@ pub(super) async fn propose(
     let found = ledger::views::wallet(&mut conn, wallet).await?;
     drop(conn);
     let currency = found.ok_or_else(not_found)?.line.available.currency();
+    let subject = form.subject(Subject::wallet(wallet, currency))?;
+    if !subject.fits(kind) {
+        return Err(not_found());
+    }
     let typed = Typed {
         amount: form.amount.clone(),
         expires: form.expires.clone(),
@@ -79,8 +88,8 @@ pub(super) async fn propose(
         reason: form.reason.clone(),
     };
     let now = console.engine.clock().now();
-    let Ok(request) = Request::read(kind, (wallet, currency), &typed, now) else {
-        return Ok(return_path::see_other(&back_to_form(wallet, kind, &form)));
+    let Ok(request) = Request::read(kind, subject, &typed, now) else {
+        return Ok(return_path::see_other(&back_to_form(&subject, kind, &form)));
     };
     let request_id = RequestId::current();
     let by = who.by(request_id.as_ref());
@@ -133,7 +142,29 @@ pub(super) async fn step(
         }
         _ => return Err(not_found()),
     };
-    answer(&session, id, done).await
+    let changed = match done {
+        Err(ActionError::Stale) => changed_since(engine, id).await?,
+        _ => None,
+    };
+    answer(&session, id, done, changed).await
+}
+
+/// What of an action's job changed last, and by whom.
+async fn changed_since(engine: &Engine, id: ActionId) -> Result<Option<String>, Problem> {
+    let mut conn = engine.pool().acquire().await.map_err(StoreError::from)?;
+    let action = action::views::find(&mut conn, id).await?;
+    let Some((tenant, job)) = action.and_then(|it| Some((it.tenant, it.request.job?))) else {
+        return Ok(None);
+    };
+    let last = job::views::last_change(&mut conn, (tenant, job)).await?;
+    Ok(last.map(|last| {
+        let by = match (&last.person, last.event) {
+            (Some(person), _) => format!(" by {person}"),
+            (None, Some(event)) => format!(" by {event}"),
+            (None, None) => String::new(),
+        };
+        format!("The newest entry of the job is {}{by}.", last.entry)
+    }))
 }
 
 /// Says on the action's page what came of a step.
@@ -141,6 +172,7 @@ async fn answer(
     session: &Session,
     id: ActionId,
     done: Result<ActionState, ActionError>,
+    changed: Option<String>,
 ) -> Result<Response, Problem> {
     let (good, text) = match done {
         Ok(ActionState::Done) => (true, "Done".to_owned()),
@@ -158,26 +190,41 @@ async fn answer(
         ) => (false, format!("Not done: {error}")),
         Err(error) => return Err(problem(error)),
     };
-    frame::tell(session, good, &text, None).await;
+    frame::tell(session, good, &text, changed).await;
     Ok(return_path::see_other(&format!("/actions/{id}")))
 }
 
 fn not_found() -> Problem {
-    Problem::new(Kind::NotFound, "There is no such wallet or action.")
+    Problem::new(Kind::NotFound, "There is no such wallet, job or action.")
 }
 
 fn problem(error: ActionError) -> Problem {
     match error {
-        ActionError::Unknown => not_found(),
+        ActionError::Unknown | ActionError::Correct(CorrectError::Unknown) => not_found(),
         ActionError::Store(error) => error.into(),
         other => Problem::internal(&other),
     }
 }
 
+impl ActionForm {
+    /// What the form is about, beside its wallet.
+    fn subject(&self, wallet: Subject) -> Result<Subject, Problem> {
+        let named = |text: &String| (!text.is_empty()).then(|| text.clone());
+        let job = named(&self.job).map(|job| job.parse()).transpose();
+        let undoes = named(&self.undoes).map(|id| id.parse()).transpose();
+        Ok(Subject {
+            job: job.map_err(|_| not_found())?,
+            undoes: undoes.map_err(|_| not_found())?,
+            ..wallet
+        })
+    }
+}
+
 /// The form again, with everything that was typed.
-fn back_to_form(wallet: WalletId, kind: ActionKind, form: &ActionForm) -> String {
+fn back_to_form(subject: &Subject, kind: ActionKind, form: &ActionForm) -> String {
     let fields = [
         ("key", &form.key),
+        ("undoes", &form.undoes),
         ("amount", &form.amount),
         ("expires", &form.expires),
         ("category", &form.category),
@@ -191,5 +238,8 @@ fn back_to_form(wallet: WalletId, kind: ActionKind, form: &ActionForm) -> String
             format!("{name}={}", return_path::encode(&value))
         });
     let query = query.collect::<Vec<_>>().join("&");
-    format!("/wallets/{wallet}/{kind}?{query}")
+    match subject.job {
+        Some(job) => format!("/jobs/{job}/{kind}?{query}"),
+        None => format!("/wallets/{}/{kind}?{query}", subject.wallet),
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use chrono::TimeDelta;
 use domain::{
-    action::{Category, Kind, Request, Typed},
+    action::{Category, Kind, Request, Subject, Typed},
     adapter::Adapter,
     id::{ActionId, TenantId, WalletId},
     money::{Amount, Currency},
@@ -167,7 +167,9 @@ async fn ask_for_approval(
 ) -> Result<(), Failure> {
     for (currency, above) in cast::THRESHOLDS {
         let above = Amount::exact(above.parse()?, currency.parse()?)?;
-        action::set_threshold(conn, engine, Kind::Goodwill, above, ACTOR).await?;
+        for kind in Kind::ALL.iter().filter(|kind| kind.has_threshold()) {
+            action::set_threshold(conn, engine, *kind, above, ACTOR).await?;
+        }
     }
     let typed = Typed {
         amount: "120".to_owned(),
@@ -180,8 +182,13 @@ async fn ask_for_approval(
                 .to_owned(),
     };
     let now = engine.clock().now();
-    let request = Request::read(Kind::Goodwill, (wallet, "USD".parse()?), &typed, now)
-        .map_err(|wrong| format!("the demo's own request is wrong: {wrong:?}"))?;
+    let request = Request::read(
+        Kind::Goodwill,
+        Subject::wallet(wallet, "USD".parse()?),
+        &typed,
+        now,
+    )
+    .map_err(|wrong| format!("the demo's own request is wrong: {wrong:?}"))?;
     let id = ActionId(engine.mint());
     action::propose(conn, engine, id, &request, by).await?;
     let draft = action::views::find(conn, id)

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Category, Kind};
 use crate::{
     canonical::{CanonicalError, Hash},
-    id::WalletId,
+    id::{JobId, SettlementId, WalletId},
     money::{Amount, Currency},
 };
 
@@ -25,9 +25,15 @@ pub fn reason(text: &str) -> Option<&str> {
 pub struct Request {
     /// What is to be done.
     pub kind: Kind,
-    /// To which wallet.
+    /// To which wallet, or to a job of which wallet.
     pub wallet: WalletId,
-    /// How much, for [`Kind::Goodwill`].
+    /// To which job, for [`Kind::is_of_job`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobId>,
+    /// Which correction is taken back, for [`Kind::Undo`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<SettlementId>,
+    /// How much, for [`Kind::takes_amount`].
     #[serde(serialize_with = "amount_text")]
     pub amount: Option<Amount>,
     /// When the credit expires; never, if `None`.
@@ -36,6 +42,36 @@ pub struct Request {
     pub category: Category,
     /// Why.
     pub reason: String,
+}
+
+/// What a request is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Subject {
+    /// The wallet.
+    pub wallet: WalletId,
+    /// Its currency.
+    pub currency: Currency,
+    /// The job, for [`Kind::is_of_job`].
+    pub job: Option<JobId>,
+    /// The correction that is taken back, for [`Kind::Undo`].
+    pub undoes: Option<SettlementId>,
+}
+
+impl Subject {
+    /// A wallet, and no job of it.
+    pub fn wallet(wallet: WalletId, currency: Currency) -> Self {
+        Self {
+            wallet,
+            currency,
+            job: None,
+            undoes: None,
+        }
+    }
+
+    /// Whether it says everything that a kind of action has to know, and nothing that it has not.
+    pub fn fits(&self, kind: Kind) -> bool {
+        self.job.is_some() == kind.is_of_job() && self.undoes.is_some() == (kind == Kind::Undo)
+    }
 }
 
 /// What a form holds.
@@ -67,14 +103,15 @@ impl Request {
     /// Everything that is wrong with it, by field.
     pub fn read(
         kind: Kind,
-        (wallet, currency): (WalletId, Currency),
+        subject: Subject,
         typed: &Typed,
         now: DateTime<Utc>,
     ) -> Result<Self, Vec<Wrong>> {
         let mut wrong = Vec::new();
         let mut refuse = |field, message| wrong.push(Wrong { field, message });
-        let amount = (kind == Kind::Goodwill)
-            .then(|| read_amount(&typed.amount, currency))
+        let amount = kind
+            .takes_amount()
+            .then(|| read_amount(&typed.amount, subject.currency))
             .transpose()
             .unwrap_or_else(|message| {
                 refuse("amount", message);
@@ -103,7 +140,9 @@ impl Request {
         if wrong.is_empty() {
             Ok(Self {
                 kind,
-                wallet,
+                wallet: subject.wallet,
+                job: subject.job,
+                undoes: subject.undoes,
                 amount,
                 lot_expires_at,
                 category,
@@ -120,16 +159,6 @@ impl Request {
     /// Never for a request that was read; the type of the canonical form says so.
     pub fn hash(&self) -> Result<Hash, CanonicalError> {
         Hash::of(self)
-    }
-
-    /// Whether a second person has to agree. `above` is the threshold in force; without one every
-    /// amount asks for approval. Stopping is never delayed; lifting a stop always takes two.
-    pub fn needs_approval(&self, above: Option<Decimal>) -> bool {
-        match (self.kind, self.amount) {
-            (Kind::Freeze, _) => false,
-            (Kind::Unfreeze, _) | (Kind::Goodwill, None) => true,
-            (Kind::Goodwill, Some(amount)) => above.is_none_or(|above| amount.value() > above),
-        }
     }
 }
 
@@ -178,9 +207,9 @@ mod tests {
     use super::*;
 
     fn read(kind: Kind, typed: &Typed) -> Result<Request, Vec<&'static str>> {
-        let wallet = (WalletId(Uuid::from_u128(1)), "EUR".parse().unwrap());
+        let subject = Subject::wallet(WalletId(Uuid::from_u128(1)), "EUR".parse().unwrap());
         let now = "2026-12-01T12:00:00Z".parse().unwrap();
-        Request::read(kind, wallet, typed, now)
+        Request::read(kind, subject, typed, now)
             .map_err(|wrong| wrong.into_iter().map(|wrong| wrong.field).collect())
     }
 
@@ -244,33 +273,6 @@ mod tests {
     }
 
     #[test]
-    fn a_second_person_is_asked_above_the_threshold_and_without_one() {
-        let request = |amount: &str| {
-            read(
-                Kind::Goodwill,
-                &typed(amount, "incident", "render nodes were down"),
-            )
-            .unwrap()
-        };
-        let above = Some(Decimal::from(50));
-        assert!(!request("50").needs_approval(above));
-        assert!(request("50.000001").needs_approval(above));
-        assert!(request("0.01").needs_approval(None));
-        let freeze = read(
-            Kind::Freeze,
-            &typed("", "suspicion", "card was reported stolen"),
-        )
-        .unwrap();
-        assert!(!freeze.needs_approval(None));
-        let lift = read(
-            Kind::Unfreeze,
-            &typed("", "resolved", "the bank gave its word"),
-        )
-        .unwrap();
-        assert!(lift.needs_approval(above));
-    }
-
-    #[test]
     fn the_hash_sees_every_field_and_no_trailing_zero() {
         let base = typed("12.40", "incident", "render nodes were down");
         let hash = |typed: &Typed| read(Kind::Goodwill, typed).unwrap().hash().unwrap();
@@ -288,5 +290,24 @@ mod tests {
         ] {
             assert_ne!(hash(&base), hash(&other), "{other:?}");
         }
+    }
+
+    #[test]
+    fn the_hash_sees_what_it_is_about() {
+        let form = typed("12.40", "incident", "render nodes were down");
+        let now = "2026-12-01T12:00:00Z".parse().unwrap();
+        let of = |kind, job: u128, undoes: Option<u128>| {
+            let subject = Subject {
+                job: Some(JobId(Uuid::from_u128(job))),
+                undoes: undoes.map(|id| SettlementId(Uuid::from_u128(id))),
+                ..Subject::wallet(WalletId(Uuid::from_u128(1)), "EUR".parse().unwrap())
+            };
+            assert!(subject.fits(kind), "{kind}");
+            let request = Request::read(kind, subject, &form, now).unwrap();
+            request.hash().unwrap()
+        };
+        assert_ne!(of(Kind::Credit, 1, None), of(Kind::Credit, 2, None));
+        assert_ne!(of(Kind::Credit, 1, None), of(Kind::Charge, 1, None));
+        assert_ne!(of(Kind::Undo, 1, Some(1)), of(Kind::Undo, 1, Some(2)));
     }
 }

@@ -20,30 +20,60 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// What is charged for `rated` when `quote` was reserved and the wallet can pay `payable` in all:
-    /// what it has left, and what it has put down for this job already. Never more than that is taken
-    /// from it. What is due beyond is owed, or, where policy books nothing as owed, waited for: `None`.
+    /// How the charge of a job whose usage comes to `due` is split when the wallet can pay `payable` in
+    /// all: what it has left, and what it has put down for this job already. Never more than that is
+    /// taken from it. What is due beyond is owed, or, where policy books nothing as owed, waited for:
+    /// `None`.
     pub(super) fn of(
-        rated: Amount,
-        quote: Amount,
+        job: &Job,
+        due: Amount,
         overage: Overage,
         payable: Amount,
     ) -> Result<Option<Self>, AmountError> {
-        let base = rated.min(quote)?;
-        let (wallet, due) = match overage {
-            Overage::Cap if payable.value() < base.value() => return Ok(None),
-            Overage::Cap => (base, base),
-            Overage::Receivable => (base.min(payable)?, rated),
-            Overage::Charge => (rated.min(payable)?, rated),
+        let charge = job.correction.of(due)?;
+        let wallet = match overage {
+            Overage::Cap if payable.value() < charge.value() => return Ok(None),
+            Overage::Cap => charge,
+            Overage::Receivable => {
+                let reserved = job.quote.plus(job.correction.on_top())?;
+                charge.min(reserved)?.min(payable)?
+            }
+            Overage::Charge => charge.min(payable)?,
         };
         Ok(Some(Self {
             wallet,
-            owed: due.minus(wallet)?,
+            owed: charge.minus(wallet)?,
         }))
+    }
+
+    /// The entries that lead from what a job was charged to this share. What is owed shrinks before the
+    /// wallet is credited, and both may move in one revision.
+    pub(super) fn differences(self, job: &Job) -> Result<[(EntryType, Amount); 4], AmountError> {
+        let paid = job.captured.minus(job.receivable)?;
+        Ok([
+            (
+                EntryType::AdjustmentReceivableCredit,
+                excess(job.receivable, self.owed)?,
+            ),
+            (EntryType::AdjustmentCredit, excess(paid, self.wallet)?),
+            (EntryType::AdjustmentCharge, excess(self.wallet, paid)?),
+            (
+                EntryType::AdjustmentReceivable,
+                excess(self.owed, job.receivable)?,
+            ),
+        ])
     }
 
     fn total(self) -> Result<Amount, AmountError> {
         self.wallet.plus(self.owed)
+    }
+}
+
+/// What usage rated at `rated` comes to when `quote` was reserved, by the tenant's policy alone.
+pub(super) fn due(rated: Amount, quote: Amount, overage: Overage) -> Result<Amount, AmountError> {
+    match overage {
+        Overage::Cap => rated.min(quote),
+        Overage::Charge | Overage::Receivable => Ok(rated),
     }
 }
 
@@ -78,27 +108,14 @@ pub(super) fn capture(
     ))
 }
 
-/// Corrects what was charged to a new share, by the differences. What is owed shrinks before the
-/// wallet is credited, and both may move in one revision.
+/// Corrects what was charged to a new share, by the differences.
 pub(super) fn adjust(
     job: &mut Job,
     target: Share,
     snapshot: &Snapshot,
 ) -> Result<Effect, AmountError> {
     let nothing = Amount::zero(job.quote.currency());
-    let paid = job.captured.minus(job.receivable)?;
-    let entries = [
-        (
-            EntryType::AdjustmentReceivableCredit,
-            excess(job.receivable, target.owed)?,
-        ),
-        (EntryType::AdjustmentCredit, excess(paid, target.wallet)?),
-        (EntryType::AdjustmentCharge, excess(target.wallet, paid)?),
-        (
-            EntryType::AdjustmentReceivable,
-            excess(target.owed, job.receivable)?,
-        ),
-    ];
+    let entries = target.differences(job)?;
     let charged = target.total()?;
     let moved = if charged.value() >= job.captured.value() {
         charged.minus(job.captured)?

@@ -1,5 +1,6 @@
 //! The laws of [`decide`]: conservation, one capture a hold, and the same end for every order.
 
+mod corrections;
 mod stories;
 
 use std::collections::BTreeMap;
@@ -62,6 +63,8 @@ impl Books {
             state_reason: None,
             quote: usd(quote),
             held: usd(0),
+            due: usd(0),
+            correction: crate::job::Correction::none("USD".parse().unwrap()),
             captured: usd(0),
             receivable: usd(0),
             versions: Versions::default(),
@@ -153,11 +156,16 @@ impl Books {
                 .map(|e| e.version)
                 .collect::<Vec<_>>()
         };
+        assert_eq!(
+            self.job.captured,
+            self.job.correction.of(self.job.due).unwrap()
+        );
         for phase in [
             Phase::Reserve,
             Phase::Capture,
             Phase::Release,
             Phase::Adjustment,
+            Phase::Reversal,
         ] {
             let versions = phases(phase);
             assert!(

@@ -1,18 +1,22 @@
-//! What committing an action would do, on the wallet as it stands.
+//! What committing an action would do, on the wallet and the job as they stand.
 
 use chrono::{DateTime, Utc};
 use domain::{
     action::{Kind, State},
     canonical::Hash,
+    job::Job,
     money::Amount,
-    settlement::EntryType,
+    settlement::{Entry, EntryType},
 };
 use rust_decimal::Decimal;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use super::{ActionError, store, views::Action};
-use crate::ledger;
+use crate::{
+    job::correct::{self, Hindrance, Order, Preview},
+    ledger, wallet,
+};
 
 /// Why an action cannot be committed as things stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -26,28 +30,46 @@ pub enum Refusal {
     /// The credit would expire before it could be spent.
     #[error("the credit would have expired already")]
     Expired,
+    /// The job stands in the way.
+    #[error(transparent)]
+    Job(#[from] Hindrance),
 }
 
-/// What committing an action would do, on the wallet as it stands.
+/// What committing an action would do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DryRun {
     /// Available before.
     pub available: Amount,
-    /// On hold; no action here moves it.
+    /// On hold before.
     pub held: Amount,
     /// Since when spending is stopped.
     pub frozen_at: Option<DateTime<Utc>>,
     /// What would be posted.
-    pub entry: Option<(EntryType, Amount)>,
-    /// The threshold in force, for actions with an amount.
+    pub entries: Vec<Entry>,
+    /// What the job is charged before and afterwards, for actions on jobs.
+    pub charge: Option<(Amount, Amount)>,
+    /// How much the action moves.
+    pub moved: Option<Amount>,
+    /// The threshold in force, for actions that have one.
     pub above: Option<Decimal>,
     /// Whether a second person has to approve.
     pub needs_approval: bool,
     /// Why it cannot be committed, if it cannot.
     pub refusal: Option<Refusal>,
-    /// Hash of everything the decision rests on. Balances are not in it: they move all the time, and no
-    /// action here depends on them.
+    /// Hash of everything the decision rests on: the request, the threshold, the freeze, and the job with
+    /// its charge and versions. Balances are not in it: they move all the time.
     pub basis: Hash,
+}
+
+/// What is known of the part an action moves.
+#[derive(Default)]
+struct Effects {
+    entries: Vec<Entry>,
+    charge: Option<(Amount, Amount)>,
+    moved: Option<Amount>,
+    refusal: Option<Refusal>,
+    /// What of the job the decision rests on.
+    job: Value,
 }
 
 /// Works out what committing would do.
@@ -60,40 +82,117 @@ pub async fn dry_run(
     now: DateTime<Utc>,
 ) -> Result<DryRun, ActionError> {
     let request = &action.request;
-    let wallet = ledger::views::wallet(conn, request.wallet)
+    let wallet = wallet::views::find(conn, action.tenant, action.livemode, request.wallet, now)
         .await?
-        .ok_or(ActionError::Unknown)?
-        .line;
-    let above = match request.amount {
-        Some(amount) => store::threshold(conn, request.kind, amount.currency()).await?,
-        None => None,
+        .ok_or(ActionError::Unknown)?;
+    let currency = wallet.available.currency();
+    let above = match request.kind.has_threshold() {
+        true => store::threshold(conn, request.kind, currency).await?,
+        false => None,
     };
-    let refusal = match request.kind {
-        Kind::Freeze if wallet.frozen_at.is_some() => Some(Refusal::Frozen),
-        Kind::Unfreeze if wallet.frozen_at.is_none() => Some(Refusal::NotFrozen),
-        Kind::Goodwill if request.lot_expires_at.is_some_and(|expiry| expiry <= now) => {
-            Some(Refusal::Expired)
+    let effects = match action.order() {
+        Some(order) => {
+            let spendable = match wallet.frozen_at {
+                Some(_) => Amount::zero(currency),
+                None => wallet.spendable,
+            };
+            of_job(correct::preview(conn, order, spendable).await?)
         }
-        Kind::Goodwill | Kind::Freeze | Kind::Unfreeze => None,
+        None => of_wallet(action, wallet.frozen_at, now),
     };
     let basis = Hash::of(&json!({
         "request": request.hash()?.to_string(),
         "frozen_at": wallet.frozen_at,
         "above": above.map(|above| above.normalize().to_string()),
+        "job": effects.job,
     }))?;
     Ok(DryRun {
         available: wallet.available,
         held: wallet.held,
         frozen_at: wallet.frozen_at,
-        entry: request.amount.map(|amount| (EntryType::Goodwill, amount)),
+        entries: effects.entries,
+        charge: effects.charge,
+        moved: effects.moved,
         above,
-        needs_approval: request.needs_approval(above),
-        refusal,
+        needs_approval: request.kind.needs_approval(effects.moved, above),
+        refusal: effects.refusal,
         basis,
     })
 }
 
-/// The dry run under the wallet's lock, if the action may go ahead on it.
+fn of_wallet(action: &Action, frozen_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Effects {
+    let request = &action.request;
+    let has_expired = request.lot_expires_at.is_some_and(|expiry| expiry <= now);
+    let refusal = match request.kind {
+        Kind::Freeze if frozen_at.is_some() => Some(Refusal::Frozen),
+        Kind::Unfreeze if frozen_at.is_none() => Some(Refusal::NotFrozen),
+        Kind::Goodwill if has_expired => Some(Refusal::Expired),
+        _ => None,
+    };
+    let entry = |amount| Entry {
+        entry_type: EntryType::Goodwill,
+        amount,
+    };
+    Effects {
+        entries: request.amount.map(entry).into_iter().collect(),
+        moved: request.amount,
+        refusal,
+        ..Effects::default()
+    }
+}
+
+fn of_job(preview: Preview) -> Effects {
+    let Preview { before, outcome } = preview;
+    let job = basis_of(&before);
+    match outcome {
+        Ok((effect, after)) => Effects {
+            entries: effect.entries,
+            charge: Some((before.captured, after.captured)),
+            moved: Some(effect.amount),
+            refusal: None,
+            job,
+        },
+        Err(hindrance) => Effects {
+            charge: Some((before.captured, before.captured)),
+            refusal: Some(hindrance.into()),
+            job,
+            ..Effects::default()
+        },
+    }
+}
+
+/// Everything of a job that a correction of it rests on.
+fn basis_of(job: &Job) -> Value {
+    let text = |amount: Amount| amount.value().normalize().to_string();
+    let versions = [
+        job.versions.capture,
+        job.versions.adjustment,
+        job.versions.reversal,
+    ];
+    json!({
+        "state": job.state,
+        "held": text(job.held),
+        "captured": text(job.captured),
+        "receivable": text(job.receivable),
+        "correction": text(job.correction.net),
+        "reversed": job.correction.reversed,
+        "versions": versions.map(|version| version.to_string()),
+    })
+}
+
+impl Action {
+    /// The correction it asks for, when it is about a job.
+    pub(super) fn order(&self) -> Option<Order<'_>> {
+        let of = (self.tenant, self.livemode);
+        self.request.job.map(|job| Order {
+            of,
+            job,
+            request: &self.request,
+        })
+    }
+}
+
+/// The dry run under the locks of the job and the wallet, if the action may go ahead on it.
 pub(super) async fn ready(
     conn: &mut PgConnection,
     action: &Action,
@@ -105,6 +204,9 @@ pub(super) async fn ready(
     }
     if action.expires_at <= now {
         return Err(ActionError::Ended(State::Expired));
+    }
+    if let Some(order) = action.order() {
+        correct::lock(conn, order).await?;
     }
     ledger::lock(conn, &[(action.tenant, action.request.wallet)], &[]).await?;
     let run = dry_run(conn, action, now).await?;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::{
     action::{Request, State},
     canonical::Hash,
-    id::{ActionId, OperatorId, SettlementId, TenantId, WalletId},
+    id::{ActionId, JobId, OperatorId, SettlementId, TenantId, WalletId},
     money::{Amount, Currency},
 };
 use rust_decimal::Decimal;
@@ -71,6 +71,8 @@ struct Row {
     wallet_name: String,
     currency: String,
     livemode: bool,
+    job_id: Option<Uuid>,
+    undoes: Option<Uuid>,
     amount: Option<Decimal>,
     lot_expires_at: Option<DateTime<Utc>>,
     category: String,
@@ -123,6 +125,8 @@ impl TryFrom<Row> for Action {
             request: Request {
                 kind: word("action", &row.action)?,
                 wallet: WalletId(row.wallet_id),
+                job: row.job_id.map(JobId),
+                undoes: row.undoes.map(SettlementId),
                 amount,
                 lot_expires_at: row.lot_expires_at,
                 category: word("category", &row.category)?,
@@ -161,6 +165,7 @@ enum Which {
     One(ActionId),
     Waiting(bool),
     Of(WalletId),
+    OfJob(JobId),
 }
 
 /// One action, if there is one.
@@ -190,6 +195,14 @@ pub async fn of_wallet(
     read(conn, Which::Of(wallet)).await
 }
 
+/// The newest actions on a job, oldest of them first; drafts are left out.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn of_job(conn: &mut PgConnection, job: JobId) -> Result<Vec<Action>, StoreError> {
+    read(conn, Which::OfJob(job)).await
+}
+
 /// How many actions wait, by mode.
 ///
 /// # Errors
@@ -208,10 +221,11 @@ pub async fn count_waiting(conn: &mut PgConnection, livemode: bool) -> Result<i6
 const MOST: i64 = 200;
 
 async fn read(conn: &mut PgConnection, which: Which) -> Result<Vec<Action>, StoreError> {
-    let (one, mode, wallet) = match which {
-        Which::One(id) => (Some(id.0), None, None),
-        Which::Waiting(livemode) => (None, Some(livemode), None),
-        Which::Of(wallet) => (None, None, Some(wallet.0)),
+    let (one, mode, wallet, job) = match which {
+        Which::One(id) => (Some(id.0), None, None, None),
+        Which::Waiting(livemode) => (None, Some(livemode), None, None),
+        Which::Of(wallet) => (None, None, Some(wallet.0), None),
+        Which::OfJob(job) => (None, None, None, Some(job.0)),
     };
     let rows = sqlx::query_as!(
         Row,
@@ -220,9 +234,10 @@ async fn read(conn: &mut PgConnection, which: Which) -> Result<Vec<Action>, Stor
                WHERE ($1::uuid IS NULL OR x.action_id = $1)
                  AND ($2::boolean IS NULL OR (x.state = 'waiting' AND x.livemode = $2))
                  AND ($3::uuid IS NULL OR (x.wallet_id = $3 AND x.state <> 'draft'))
+                 AND ($5::uuid IS NULL OR (x.job_id = $5 AND x.state <> 'draft'))
                ORDER BY x.action_id DESC LIMIT $4)
            SELECT a.tenant_id, t.name AS tenant_name, a.action_id, a.action, a.wallet_id, w.name AS wallet_name,
-                  a.currency, a.livemode, a.amount, a.lot_expires_at, a.category, a.reason, a.state, a.needs_approval,
+                  a.currency, a.livemode, a.job_id, a.undoes, a.amount, a.lot_expires_at, a.category, a.reason, a.state, a.needs_approval,
                   a.basis_hash, a.requested_by, m.name AS requester, a.requested_at, a.expires_at, a.approved_by,
                   c.name AS "approver?", a.decided_by, d.name AS "decider?", a.decided_at, a.decision_reason,
                   a.settlement_id
@@ -235,6 +250,7 @@ async fn read(conn: &mut PgConnection, which: Which) -> Result<Vec<Action>, Stor
         mode,
         wallet,
         MOST,
+        job,
     )
     .fetch_all(conn)
     .await?;

@@ -56,7 +56,7 @@ pub async fn cancel(
     (tenant, livemode): (TenantId, bool),
     id: JobId,
 ) -> Result<Cancelled, CancelError> {
-    let locked = store::lock(conn, tenant, livemode, id).await?;
+    let locked = store::lock(conn, (tenant, livemode), id).await?;
     let locked = locked.ok_or(CancelError::UnknownJob(id))?;
     let now = engine.clock().now();
     let is_final = match request_cancel(&locked.job, now) {

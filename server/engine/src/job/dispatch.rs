@@ -2,8 +2,9 @@
 //! and where the stored output is. Both are set once; the same again changes nothing.
 
 use domain::{
+    decide,
     id::{JobId, TenantId},
-    job::{Job, State},
+    job::State,
 };
 use sqlx::PgConnection;
 
@@ -57,7 +58,7 @@ pub async fn attach_reference(
         .filter(|(_, mode)| *mode == livemode)
         .map(|(source, _)| source);
     let source = source.ok_or_else(|| RecordError::UnknownSource(slug.to_owned()))?;
-    let locked = store::lock(conn, tenant, livemode, id).await?;
+    let locked = store::lock(conn, (tenant, livemode), id).await?;
     let locked = locked.ok_or(RecordError::UnknownJob(id))?;
     match (&locked.provider_reference, locked.source) {
         (Some(known), of) if known != reference || of != Some(source) => {
@@ -96,7 +97,7 @@ pub async fn store_output(
     id: JobId,
     output: &str,
 ) -> Result<JobView, RecordError> {
-    let locked = store::lock(conn, tenant, livemode, id).await?;
+    let locked = store::lock(conn, (tenant, livemode), id).await?;
     let locked = locked.ok_or(RecordError::UnknownJob(id))?;
     match &locked.output_reference {
         Some(known) if known != output => {
@@ -109,13 +110,7 @@ pub async fn store_output(
         }
         None => {
             let now = engine.clock().now();
-            let mut next = Job {
-                output_stored: true,
-                ..locked.job.clone()
-            };
-            if next.state == State::Delivering {
-                next.state = State::Completed;
-            }
+            let next = decide::store_output(&locked.job);
             store::save(conn, &locked, &next, ("output", Some(output)), now).await?;
         }
     }

@@ -1,13 +1,18 @@
 //! Changes of jobs. Whoever changes a job holds its row lock, taken by [`lock`].
 
+mod row;
+
 use chrono::{DateTime, Utc};
 use domain::{
     canonical::Hash,
-    id::{JobId, SourceId, TenantId, WalletId},
-    job::{Billed, Job, State, Versions},
-    money::{Amount, Currency},
+    id::{ActionId, JobId, SettlementId, SourceId, TenantId},
+    job::Job,
+    money::Amount,
 };
+use rust_decimal::Decimal;
 use sqlx::{PgConnection, PgPool, types::Json};
+
+pub(super) use self::row::{lock, read};
 
 use super::{
     LockedJob,
@@ -126,83 +131,8 @@ pub(super) async fn insert(
     }
 }
 
-/// Locks a job's row and reads it.
-pub(super) async fn lock(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    livemode: bool,
-    id: JobId,
-) -> Result<Option<LockedJob>, StoreError> {
-    let row = sqlx::query!(
-        "SELECT wallet_id, currency, source_id, provider_reference, output_required, output_reference,
-                refund_on_failure, state, state_reason, quote, held, captured, receivable, reserve_version,
-                capture_version, release_version, adjustment_version, usage_revision, usage_occurred_at,
-                usage_hash, cancel_requested_at
-         FROM jobs WHERE tenant_id = $1 AND job_id = $2 AND livemode = $3 FOR UPDATE",
-        tenant.0,
-        id.0,
-        livemode,
-    )
-    .fetch_optional(conn)
-    .await?;
-    let Some(row) = row else { return Ok(None) };
-    let currency: Currency = row
-        .currency
-        .parse()
-        .map_err(|error| StoreError::inconsistent("jobs", "currency", error))?;
-    let amount = |column, value| {
-        Amount::exact(value, currency)
-            .map_err(|error| StoreError::inconsistent("jobs", column, error))
-    };
-    let state: State = row
-        .state
-        .parse()
-        .map_err(|error| StoreError::inconsistent("jobs", "state", error))?;
-    let billed = match (row.usage_revision, row.usage_occurred_at, row.usage_hash) {
-        (Some(revision), Some(occurred_at), Some(hash)) => {
-            let hash = Hash::try_from(hash)
-                .map_err(|_| StoreError::inconsistent("jobs", "usage_hash", "not 32 bytes"))?;
-            Some(Billed {
-                revision,
-                occurred_at,
-                hash,
-            })
-        }
-        _ => None,
-    };
-    let job = Job {
-        state,
-        state_reason: row.state_reason,
-        quote: amount("quote", row.quote)?,
-        held: amount("held", row.held)?,
-        captured: amount("captured", row.captured)?,
-        receivable: amount("receivable", row.receivable)?,
-        versions: Versions {
-            reserve: row.reserve_version,
-            capture: row.capture_version,
-            release: row.release_version,
-            adjustment: row.adjustment_version,
-        },
-        billed,
-        refund_on_failure: row.refund_on_failure,
-        output_required: row.output_required,
-        output_stored: row.output_reference.is_some(),
-        cancel_requested_at: row.cancel_requested_at,
-        dispatched: row.provider_reference.is_some() || state != State::Pending,
-    };
-    Ok(Some(LockedJob {
-        tenant,
-        id,
-        wallet: WalletId(row.wallet_id),
-        source: row.source_id.map(SourceId),
-        provider_reference: row.provider_reference,
-        output_reference: row.output_reference,
-        job,
-    }))
-}
-
-/// Writes what a verb of the API may change: state, hold, release version, cancel request, output. A
-/// change of state gets its row in the history.
+/// Writes what a verb may change: state, hold, charge, cancel request, output. What was billed is left to
+/// settling. A change of state gets its row in the history.
 pub(super) async fn save(
     conn: &mut PgConnection,
     before: &LockedJob,
@@ -214,7 +144,8 @@ pub(super) async fn save(
     sqlx::query!(
         "WITH job AS (
              UPDATE jobs SET state = $3, state_reason = $4, settlement_state = $5, held = $6,
-                             release_version = $7, cancel_requested_at = $8,
+                             release_version = $7, cancel_requested_at = $8, correction = $14, reversed = $15,
+                             captured = $16, receivable = $17, adjustment_version = $18, reversal_version = $19,
                              output_reference = coalesce($9, output_reference),
                              transition_count = transition_count + CASE WHEN $10 THEN 1 ELSE 0 END,
                              state_at = CASE WHEN $10 THEN $11 ELSE state_at END
@@ -235,6 +166,12 @@ pub(super) async fn save(
         at,
         before.job.state.as_str(),
         cause,
+        after.correction.net.value(),
+        after.correction.reversed,
+        after.captured.value(),
+        after.receivable.value(),
+        after.versions.adjustment,
+        after.versions.reversal,
     )
     .execute(conn)
     .await?;
@@ -286,4 +223,66 @@ pub(super) async fn wake(
     .execute(pool)
     .await?;
     Ok(done.rows_affected())
+}
+
+/// What an earlier correction changed.
+pub(super) struct Corrected {
+    /// By how much, or nothing when it reversed or reinstated the whole charge.
+    pub(super) net: Option<Decimal>,
+    /// Whether it reversed.
+    pub(super) reversed: Option<bool>,
+    /// Whether it was taken back since.
+    pub(super) is_undone: bool,
+}
+
+/// An earlier correction of a job.
+pub(super) async fn correction(
+    conn: &mut PgConnection,
+    (tenant, job): (TenantId, JobId),
+    settlement: SettlementId,
+) -> Result<Option<Corrected>, StoreError> {
+    let found = sqlx::query_as!(
+        Corrected,
+        r#"SELECT c.net, c.reversed,
+                  EXISTS (SELECT FROM job_corrections u
+                          WHERE u.tenant_id = c.tenant_id AND u.undoes = c.settlement_id) AS "is_undone!"
+           FROM job_corrections c
+           WHERE c.tenant_id = $1 AND c.settlement_id = $2 AND c.job_id = $3"#,
+        tenant.0,
+        settlement.0,
+        job.0,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(found)
+}
+
+/// A correction to be noted beside its settlement.
+pub(super) struct NewCorrection {
+    pub(super) settlement: SettlementId,
+    pub(super) action: ActionId,
+    pub(super) net: Option<Amount>,
+    pub(super) reversed: Option<bool>,
+    pub(super) undoes: Option<SettlementId>,
+}
+
+pub(super) async fn insert_correction(
+    conn: &mut PgConnection,
+    (tenant, job): (TenantId, JobId),
+    new: &NewCorrection,
+) -> Result<(), StoreError> {
+    sqlx::query!(
+        "INSERT INTO job_corrections (tenant_id, settlement_id, job_id, action_id, net, reversed, undoes)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        tenant.0,
+        new.settlement.0,
+        job.0,
+        new.action.0,
+        new.net.map(Amount::value),
+        new.reversed,
+        new.undoes.map(|settlement| settlement.0),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }

@@ -4,7 +4,7 @@ pub mod all;
 
 use chrono::{DateTime, Utc};
 use domain::{
-    id::{JobId, TenantId, WalletId},
+    id::{ActionId, EventId, JobId, SettlementId, TenantId, WalletId},
     job::{SettlementState, State},
     money::{Amount, Currency},
 };
@@ -206,4 +206,84 @@ pub async fn list(
     .fetch_all(conn)
     .await?;
     rows.into_iter().map(JobView::try_from).collect()
+}
+
+/// A correction by a person, as its settlement shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Correction {
+    /// The settlement that posted it.
+    pub settlement: SettlementId,
+    /// The job.
+    pub job: JobId,
+    /// The action that asked for it.
+    pub action: ActionId,
+    /// The correction it takes back.
+    pub undoes: Option<SettlementId>,
+    /// What took it back.
+    pub undone_by: Option<SettlementId>,
+}
+
+/// The correction that a settlement posted, if a person's correction did.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn correction(
+    conn: &mut PgConnection,
+    (tenant, settlement): (TenantId, SettlementId),
+) -> Result<Option<Correction>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT c.job_id, c.action_id, c.undoes, u.settlement_id AS "undone_by?"
+           FROM job_corrections c
+           LEFT JOIN job_corrections u ON u.tenant_id = c.tenant_id AND u.undoes = c.settlement_id
+           WHERE c.tenant_id = $1 AND c.settlement_id = $2"#,
+        tenant.0,
+        settlement.0,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| Correction {
+        settlement,
+        job: JobId(row.job_id),
+        action: ActionId(row.action_id),
+        undoes: row.undoes.map(SettlementId),
+        undone_by: row.undone_by.map(SettlementId),
+    }))
+}
+
+/// The newest entry of a job, and who caused it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LastChange {
+    /// The entry, as `adjustment/2`.
+    pub entry: String,
+    /// The event that caused it, if one did.
+    pub event: Option<EventId>,
+    /// The person who did, if one did.
+    pub person: Option<String>,
+}
+
+/// The newest entry of a job.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn last_change(
+    conn: &mut PgConnection,
+    (tenant, job): (TenantId, JobId),
+) -> Result<Option<LastChange>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT s.phase, s.version, s.event_id, o.name AS "person?"
+           FROM settlements s
+           LEFT JOIN actions a ON a.tenant_id = s.tenant_id AND a.job_id = $2 AND a.settlement_id = s.settlement_id
+           LEFT JOIN operators o ON o.operator_id = a.decided_by
+           WHERE s.tenant_id = $1 AND s.subject_kind = 'job' AND s.subject_id = $2
+           ORDER BY s.settlement_id DESC LIMIT 1"#,
+        tenant.0,
+        job.0,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| LastChange {
+        entry: format!("{}/{}", row.phase, row.version),
+        event: row.event_id.map(EventId),
+        person: row.person,
+    }))
 }

@@ -1,128 +1,15 @@
 //! Actions: keyed, committed once on what was shown, and checked by someone else.
 
 use chrono::TimeDelta;
-use domain::{
-    action::{Kind, NotYours, Request, State, Typed},
-    canonical::Hash,
-    id::{ActionId, OperatorId},
-};
+use domain::action::{Kind, NotYours, State};
 use engine::{
     action::{self, ActionError, Refusal, views},
-    audit, books,
+    audit,
 };
 use futures::future::join_all;
 use sqlx::PgPool;
 
-use crate::bench::{Bench, by, currency, usd};
-
-/// A bench with a maker, a checker, and approval above 50.
-struct Desk {
-    bench: Bench,
-    maker: OperatorId,
-    checker: OperatorId,
-}
-
-impl Desk {
-    async fn open(pool: PgPool) -> Self {
-        let bench = Bench::new(pool).await;
-        let (maker, checker) = (
-            bench.operator("maker").await,
-            bench.operator("checker").await,
-        );
-        let mut conn = bench.engine.pool().acquire().await.unwrap();
-        action::set_threshold(&mut conn, &bench.engine, Kind::Goodwill, usd("50"), "test")
-            .await
-            .unwrap();
-        drop(conn);
-        Self {
-            bench,
-            maker,
-            checker,
-        }
-    }
-
-    fn id(&self) -> ActionId {
-        ActionId(self.bench.engine.mint())
-    }
-
-    fn request(&self, kind: Kind, amount: &str) -> Request {
-        let typed = Typed {
-            amount: amount.into(),
-            expires: String::new(),
-            category: "incident".into(),
-            reason: "render nodes were down".into(),
-        };
-        let wallet = (self.bench.wallet, currency());
-        Request::read(kind, wallet, &typed, self.bench.now()).unwrap()
-    }
-
-    async fn propose(&self, id: ActionId, request: &Request) -> Result<(), ActionError> {
-        let by = by(self.maker);
-        self.bench
-            .engine
-            .act(async |conn, engine| action::propose(conn, engine, id, request, by).await)
-            .await
-    }
-
-    /// A proposed action and the basis of its dry run.
-    async fn proposed(&self, kind: Kind, amount: &str) -> (ActionId, Hash) {
-        let id = self.id();
-        self.propose(id, &self.request(kind, amount)).await.unwrap();
-        (id, self.basis(id).await)
-    }
-
-    async fn basis(&self, id: ActionId) -> Hash {
-        let mut conn = self.bench.engine.pool().acquire().await.unwrap();
-        let action = views::find(&mut conn, id).await.unwrap().unwrap();
-        action::dry_run(&mut conn, &action, self.bench.now())
-            .await
-            .unwrap()
-            .basis
-    }
-
-    async fn commit(&self, (id, basis): (ActionId, Hash)) -> Result<State, ActionError> {
-        let by = by(self.maker);
-        self.bench.engine.commit_action(id, basis, by).await
-    }
-
-    async fn approve(&self, id: ActionId, who: OperatorId) -> Result<State, ActionError> {
-        self.bench.engine.approve_action(id, by(who)).await
-    }
-
-    async fn refuse(&self, id: ActionId, who: OperatorId) -> Result<State, ActionError> {
-        let (reason, by) = ("no incident that day", by(who));
-        self.bench
-            .engine
-            .act(async |conn, engine| action::refuse(conn, engine, id, reason, by).await)
-            .await
-    }
-
-    async fn withdraw(&self, id: ActionId, who: OperatorId) -> Result<State, ActionError> {
-        let by = by(who);
-        self.bench
-            .engine
-            .act(async |conn, engine| action::withdraw(conn, engine, id, by).await)
-            .await
-    }
-
-    /// A frozen wallet, stopped by the maker.
-    async fn freeze(&self) {
-        let freeze = self.proposed(Kind::Freeze, "").await;
-        assert_eq!(self.commit(freeze).await.unwrap(), State::Done);
-    }
-
-    async fn frozen(&self) -> bool {
-        sqlx::query_scalar("SELECT frozen_at IS NOT NULL FROM wallets")
-            .fetch_one(&self.bench.owner)
-            .await
-            .unwrap()
-    }
-
-    async fn in_order(&self) {
-        let report = books::verify(self.bench.engine.pool()).await.unwrap();
-        assert_eq!(report.breaks, []);
-    }
-}
+use crate::bench::Desk;
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn goodwill_moves_what_was_shown_and_once(pool: PgPool) {

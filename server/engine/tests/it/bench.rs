@@ -1,6 +1,7 @@
 //! The bench: a fresh database with an engine that acts as the application's role, a clock that stands
 //! still, and builders for what stories start from.
 
+mod desk;
 mod inbox;
 
 use chrono::{DateTime, Utc};
@@ -11,6 +12,7 @@ use domain::{
 use engine::{Engine, audit::By, clock::Clock, ledger, wallet::Grant};
 use sqlx::PgPool;
 
+pub use desk::Desk;
 pub use inbox::*;
 
 /// One installation under test.

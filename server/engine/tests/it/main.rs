@@ -9,6 +9,7 @@ mod corrections;
 mod guards;
 mod housekeeping;
 mod inbox;
+mod job_actions;
 mod keys;
 mod ledger;
 mod orders;

@@ -82,7 +82,7 @@ async fn forget(bench: &Bench, job: JobId) {
         bench,
         format!(
             "SET session_replication_role = replica;
-             UPDATE jobs SET state = 'pending', settlement_state = 'reserved', held = quote, captured = 0, receivable = 0,
+             UPDATE jobs SET state = 'pending', settlement_state = 'reserved', held = quote, captured = 0, due = 0, receivable = 0,
                  capture_version = 0, usage_revision = NULL, usage_occurred_at = NULL, usage_hash = NULL, transition_count = 1
              WHERE job_id = '{id}';
              DELETE FROM job_transitions WHERE job_id = '{id}' AND number > 1;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::{
     decide::Policy,
     id::{JobId, SourceId, TenantId, WalletId},
-    job::{Billed, Job, State, Versions},
+    job::{Billed, Correction, Job, State, Versions},
     money::{Amount, Currency},
 };
 use rust_decimal::Decimal;
@@ -62,8 +62,9 @@ pub(in crate::settlement) async fn lock_jobs(
                SELECT j.tenant_id, j.job_id FROM unnest($2::uuid[], $3::text[]) AS named (source_id, provider_reference)
                JOIN jobs j USING (source_id, provider_reference))
            SELECT j.tenant_id, j.job_id, j.wallet_id, j.currency, j.livemode, j.source_id, j.provider_reference,
-                  j.model, j.price_version, j.quote, j.held, j.captured, j.receivable, j.state, j.state_reason,
-                  j.reserve_version, j.capture_version, j.release_version, j.adjustment_version,
+                  j.model, j.price_version, j.quote, j.held, j.due, j.correction, j.reversed, j.captured,
+                  j.receivable, j.state, j.state_reason,
+                  j.reserve_version, j.capture_version, j.release_version, j.adjustment_version, j.reversal_version,
                   j.usage_revision, j.usage_occurred_at, j.usage_hash, j.refund_on_failure, j.output_required,
                   j.output_reference IS NOT NULL AS "output_stored!", j.cancel_requested_at, j.transition_count,
                   t.overage, t.late_cancel, t.partial
@@ -92,6 +93,9 @@ struct LockedRow {
     price_version: i32,
     quote: Decimal,
     held: Decimal,
+    due: Decimal,
+    correction: Decimal,
+    reversed: bool,
     captured: Decimal,
     receivable: Decimal,
     state: String,
@@ -100,6 +104,7 @@ struct LockedRow {
     capture_version: i32,
     release_version: i32,
     adjustment_version: i32,
+    reversal_version: i32,
     usage_revision: Option<i32>,
     usage_occurred_at: Option<DateTime<Utc>>,
     usage_hash: Option<Vec<u8>>,
@@ -161,6 +166,11 @@ impl LockedRow {
             state_reason: self.state_reason,
             quote: amount("quote", self.quote)?,
             held: amount("held", self.held)?,
+            due: amount("due", self.due)?,
+            correction: Correction {
+                net: amount("correction", self.correction)?,
+                reversed: self.reversed,
+            },
             captured: amount("captured", self.captured)?,
             receivable: amount("receivable", self.receivable)?,
             versions: Versions {
@@ -168,6 +178,7 @@ impl LockedRow {
                 capture: self.capture_version,
                 release: self.release_version,
                 adjustment: self.adjustment_version,
+                reversal: self.reversal_version,
             },
             billed,
             refund_on_failure: self.refund_on_failure,

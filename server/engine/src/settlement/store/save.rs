@@ -43,13 +43,14 @@ pub(in crate::settlement) async fn save_jobs<'r>(
                held = n.held, captured = n.captured, receivable = n.receivable, reserve_version = n.reserve,
                capture_version = n.capture, release_version = n.release, adjustment_version = n.adjustment,
                usage_revision = n.revision, usage_occurred_at = n.occurred_at, usage_hash = n.hash,
-               transition_count = n.transitions, source_id = n.source_id, provider_reference = n.reference,
+               due = n.due, transition_count = n.transitions, source_id = n.source_id, provider_reference = n.reference,
                state_at = coalesce(n.entered, jobs.state_at)
            FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::numeric[], $7::numeric[],
                $8::numeric[], $9::int[], $10::int[], $11::int[], $12::int[], $13::int[], $14::timestamptz[],
-               $15::bytea[], $16::int[], $17::uuid[], $18::text[], $19::timestamptz[])
+               $15::bytea[], $16::int[], $17::uuid[], $18::text[], $19::timestamptz[],
+               $20::numeric[])
                AS n (tenant_id, job_id, state, state_reason, settlement_state, held, captured, receivable, reserve,
-                   capture, release, adjustment, revision, occurred_at, hash, transitions, source_id, reference, entered)
+                   capture, release, adjustment, revision, occurred_at, hash, transitions, source_id, reference, entered, due)
            WHERE jobs.tenant_id = n.tenant_id AND jobs.job_id = n.job_id"#,
         &uuids(|row| row.tenant.0),
         &uuids(|row| row.id.0),
@@ -70,6 +71,7 @@ pub(in crate::settlement) async fn save_jobs<'r>(
         &uuids_or_null(|row| row.source.map(|source| source.0)) as &[Option<Uuid>],
         &texts(rows, |row| row.reference.as_deref()) as &[Option<&str>],
         &entered as &[Option<DateTime<Utc>>],
+        &amounts(|job| job.due),
     )
     .execute(conn)
     .await?;
