@@ -66,3 +66,18 @@ COMMENT ON COLUMN job_corrections.reversed IS 'Whether the whole charge is rever
 COMMENT ON COLUMN job_corrections.undoes IS 'The correction it takes back.';
 CREATE INDEX job_corrections_of_job ON job_corrections (tenant_id, job_id);
 SELECT make_append_only('job_corrections');
+
+-- Of two contents under one key the other may be the right one: then an adjustment brings the charge to it,
+-- and decides the case in the same transaction.
+ALTER TABLE actions ADD COLUMN conflict_id bigint REFERENCES conflicts;
+COMMENT ON COLUMN actions.conflict_id IS 'The content it takes for the right one, instead of what came first.';
+ALTER TABLE actions ADD CONSTRAINT actions_conflict_is_adjusted
+    CHECK (conflict_id IS NULL OR action IN ('charge', 'credit'));
+ALTER TABLE case_decisions DROP CONSTRAINT case_decisions_decision_check;
+ALTER TABLE case_decisions ADD CONSTRAINT case_decisions_decision_check
+    CHECK (decision IN ('keep_first', 'accept_other', 'dismiss', 'replay'));
+ALTER TABLE case_decisions DROP CONSTRAINT case_decisions_about_conflict;
+ALTER TABLE case_decisions ADD CONSTRAINT case_decisions_about_conflict
+    CHECK ((conflict_id IS NOT NULL) = (decision IN ('keep_first', 'accept_other')));
+COMMENT ON COLUMN case_decisions.conflict_id IS 'The other content, for keep_first and accept_other.';
+COMMENT ON COLUMN case_decisions.decision IS 'keep_first: what came first stands. accept_other: an adjustment brought the charge to the other content. dismiss: the event changes nothing. replay: it is looked at again under its own identity.';

@@ -52,6 +52,7 @@ struct About {
     /// The job, with what it is charged now.
     job: Option<(JobId, Amount)>,
     undoes: Option<SettlementId>,
+    conflict: Option<i64>,
 }
 
 impl About {
@@ -59,6 +60,7 @@ impl About {
         Subject {
             job: self.job.map(|(job, _)| job),
             undoes: self.undoes,
+            conflict: self.conflict,
             ..Subject::wallet(self.wallet.wallet, self.wallet.available.currency())
         }
     }
@@ -86,13 +88,15 @@ pub fn ActionFormPage() -> AnyView {
             wallet: wallet.ok_or(PageError::NotFound)?.line,
             job: None,
             undoes: None,
+            conflict: None,
         };
         let key = returned.key.unwrap_or_else(|| ActionId(engine.mint()));
         Ok(view! { <ActionForm about key returned/> }.into_any())
     })
 }
 
-/// `/jobs/{id}/{action}`; `undoes` in the query names the correction that is taken back.
+/// `/jobs/{id}/{action}`; `undoes` in the query names the correction that is taken back, `conflict` the
+/// content that is taken for the right one.
 #[component]
 pub fn JobActionFormPage() -> AnyView {
     let params = use_params_map().read_untracked().clone();
@@ -100,7 +104,8 @@ pub fn JobActionFormPage() -> AnyView {
     let undoes = use_query_map().read_untracked().get("undoes");
     let undoes = undoes.and_then(|id| id.parse::<SettlementId>().ok());
     let kind = named().filter(|kind| kind.is_of_job());
-    let kind = kind.filter(|kind| undoes.is_some() == (*kind == Kind::Undo));
+    let conflict = use_query_map().read_untracked().get("conflict");
+    let conflict = conflict.and_then(|id| id.parse::<i64>().ok());
     let returned = Returned::read();
     page(|engine| async move {
         let (job, kind) = job.zip(kind).ok_or(PageError::NotFound)?;
@@ -114,7 +119,11 @@ pub fn JobActionFormPage() -> AnyView {
             wallet: wallet.ok_or(PageError::NotFound)?.line,
             job: Some((job, proof.job.captured)),
             undoes,
+            conflict,
         };
+        if !about.subject().fits(kind) {
+            return Err(PageError::NotFound);
+        }
         let key = returned.key.unwrap_or_else(|| ActionId(engine.mint()));
         Ok(view! { <ActionForm about key returned/> }.into_any())
     })
@@ -214,6 +223,9 @@ fn fields(about: &About, key: ActionId, returned: Returned) -> AnyView {
     let undoes = about
         .undoes
         .map(|id| view! { <input type="hidden" name="undoes" value=id.to_string()/> });
+    let conflict = about
+        .conflict
+        .map(|id| view! { <input type="hidden" name="conflict" value=id.to_string()/> });
     let choices = std::iter::once(Choice::new("", "choose"))
         .chain(
             Category::ALL
@@ -227,6 +239,7 @@ fn fields(about: &About, key: ActionId, returned: Returned) -> AnyView {
             <input type="hidden" name="action" value=kind.as_str()/>
             {job}
             {undoes}
+            {conflict}
             {amount}
             {expiry}
             <SelectField

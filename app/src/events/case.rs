@@ -1,17 +1,21 @@
 //! Deciding a case on the event's page, and what was decided.
 
+use domain::action::Kind;
 use domain::event::{CaseDecision, EventState};
 use domain::id::EventId;
+use engine::case::Stake;
 use engine::case::views::Decision;
 use leptos::prelude::*;
 
 use crate::context::may_act;
-use crate::ui::{Button, ButtonKind, Section, Textarea, Time, TimeStyle};
+use crate::ui::{Amount, Button, ButtonKind, Section, Textarea, Time, TimeStyle};
+use crate::words::money;
 
 /// A decision, in words.
 pub(super) const fn decision_words(decision: CaseDecision) -> &'static str {
     match decision {
         CaseDecision::KeepFirst => "kept what came first",
+        CaseDecision::AcceptOther => "took what came later, by an adjustment",
         CaseDecision::Dismiss => "decided that it changes nothing",
         CaseDecision::Replay => "had it looked at again",
     }
@@ -104,6 +108,53 @@ pub(super) fn KeepFirst(
                 <Button name="decision" value=CaseDecision::KeepFirst.as_str()>"Keep the first"</Button>
             </div>
         </form>
+    }
+    .into_any()
+}
+
+/// The money at stake, and the way to take what came later for the right one.
+#[component]
+pub(super) fn AtStake(
+    /// The event.
+    event: EventId,
+    /// The other content.
+    conflict: i64,
+    /// What the job is charged, and would be.
+    stake: Stake,
+) -> AnyView {
+    let charged = money(stake.charged);
+    let Some(other) = stake.other else {
+        return view! {
+            <p>"The job is charged "<Amount value=charged/>". The other content says nothing about the charge."</p>
+        }
+        .into_any();
+    };
+    let difference = other.minus(stake.charged).ok().filter(|by| !by.is_zero());
+    let Some(difference) = difference else {
+        return view! { <p>"By either content the job is charged "<Amount value=charged/>"."</p> }
+            .into_any();
+    };
+    let (kind, by, verb) = if difference.is_positive() {
+        (Kind::Charge, difference, "charge")
+    } else {
+        let back = stake.charged.minus(other).unwrap_or(stake.charged);
+        (Kind::Credit, back, "give back")
+    };
+    let take = may_act().then(|| {
+        let reason = format!("What came later of {event} is right: the job comes to {other}.");
+        let href = format!(
+            "/jobs/{}/{kind}?conflict={conflict}&amount={}&category=resolved&reason={}",
+            stake.job,
+            by.value().normalize(),
+            reason.replace(' ', "%20"),
+        );
+        view! { " "<a href=href>{format!("Take what came later, and {verb} {}", money(by))}</a>"." }
+    });
+    view! {
+        <p>
+            "The job is charged "<Amount value=charged/>"; by the other content it would be "
+            <Amount value=money(other)/>"."{take}
+        </p>
     }
     .into_any()
 }

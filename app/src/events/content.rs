@@ -1,11 +1,14 @@
 //! What an event holds, and what contradicts it. Only roles from support up see content, and secrets
 //! in it are masked here, on the server.
 
+use std::collections::HashMap;
+
+use engine::case::Stake;
 use engine::case::views::Decision;
 use engine::inbox::views::ConflictRow;
 use leptos::prelude::*;
 
-use super::case::{Decided, KeepFirst};
+use super::case::{AtStake, Decided, KeepFirst};
 use crate::context::may_read_payloads;
 use crate::diff::{Change, differences};
 use crate::mask::masked;
@@ -48,6 +51,8 @@ pub(super) fn Contradictions(
     conflicts: Vec<ConflictRow>,
     /// What was decided about them.
     decisions: Vec<Decision>,
+    /// The money at stake, by conflict.
+    stakes: HashMap<i64, Stake>,
 ) -> AnyView {
     let allowed = may_read_payloads();
     let cases = conflicts.into_iter().map(|conflict| {
@@ -67,9 +72,14 @@ pub(super) fn Contradictions(
         let decided = decisions
             .iter()
             .find(|one| one.conflict == Some(conflict.id));
+        let stake = stakes.get(&conflict.id).copied();
         let decision = match decided.cloned() {
             Some(decision) => view! { <Decided decision/> }.into_any(),
-            None => view! { <KeepFirst event=conflict.event conflict=conflict.id/> }.into_any(),
+            None => view! {
+                {stake.map(|stake| view! { <AtStake event=conflict.event conflict=conflict.id stake/> })}
+                <KeepFirst event=conflict.event conflict=conflict.id/>
+            }
+            .into_any(),
         };
         view! {
             <div class="stack" data-gap="small" id=format!("conflict-{}", conflict.id)>

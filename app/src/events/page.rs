@@ -1,10 +1,11 @@
 //! `/events/{id}`: what it told, what became of it, how often it came, and what contradicts it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use domain::event::EventState;
 use domain::id::EventId;
 use engine::case::views::{Decision, decisions};
+use engine::case::{Stake, stake};
 use engine::inbox::views::{DeliveryRow, EventDetail, EventRow};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
@@ -36,12 +37,18 @@ pub fn EventPage() -> AnyView {
         }
         let mut books = engine.snapshot().await?;
         let decisions = decisions(&mut books, id).await?;
-        Ok(view! { <Event detail decisions/> }.into_any())
+        let mut stakes = HashMap::new();
+        for conflict in &detail.conflicts {
+            if let Some(stake) = stake(&mut books, conflict.id).await? {
+                stakes.insert(conflict.id, stake);
+            }
+        }
+        Ok(view! { <Event detail decisions stakes/> }.into_any())
     })
 }
 
 #[component]
-fn Event(detail: EventDetail, decisions: Vec<Decision>) -> AnyView {
+fn Event(detail: EventDetail, decisions: Vec<Decision>, stakes: HashMap<i64, Stake>) -> AnyView {
     let EventDetail {
         event,
         payload,
@@ -61,7 +68,7 @@ fn Event(detail: EventDetail, decisions: Vec<Decision>) -> AnyView {
     let contradictions = (!conflicts.is_empty()).then(|| {
         let first = body.clone();
         let decisions = decisions.clone();
-        view! { <Contradictions first conflicts decisions/> }
+        view! { <Contradictions first conflicts decisions stakes/> }
     });
     let (id, state) = (event.id, event.state);
     let case = view! { <Case event=id state decisions/> };

@@ -100,6 +100,16 @@ pub enum Reading {
     Unused(String),
 }
 
+impl Reading {
+    /// The fact, where there is one.
+    pub fn fact(&self) -> Option<&Fact> {
+        match self {
+            Self::Fact { fact, .. } => Some(fact),
+            Self::Unused(_) => None,
+        }
+    }
+}
+
 impl Envelope {
     /// Which worker sees it: one number for everything a sender says about one job, so that its events
     /// are taken up together and in order. Only speed depends on it.

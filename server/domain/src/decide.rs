@@ -115,6 +115,39 @@ fn rate(price: &Price, usage: &Usage<Validated>) -> Result<Snapshot, RejectReaso
         })
 }
 
+/// What a fact alone says that a job is to be charged, by the tenant's policy and the frozen price, before
+/// anyone corrects it; `None` when it says nothing about the charge.
+///
+/// # Errors
+/// Why the fact cannot be used.
+pub fn due_by(
+    job: &Job,
+    fact: &Fact,
+    policy: Policy,
+    price: &Price,
+) -> Result<Option<Amount>, RejectReason> {
+    let refused = || {
+        if job.refund_on_failure {
+            Amount::zero(job.quote.currency())
+        } else {
+            job.quote
+        }
+    };
+    let usage = match &fact.verdict {
+        Verdict::Running => return Ok(None),
+        Verdict::Failed { .. } | Verdict::Cancelled { .. } => return Ok(Some(refused())),
+        Verdict::Succeeded { partial: true, .. } if policy.partial == Partial::Release => {
+            return Ok(Some(refused()));
+        }
+        Verdict::Succeeded { usage, .. } | Verdict::Corrected { usage, .. } => usage,
+    };
+    let too_large = |_| RejectReason::AmountTooLarge;
+    let rated = rate(price, usage)?.amount().map_err(too_large)?;
+    charge::due(rated, job.quote, policy.overage)
+        .map(Some)
+        .map_err(too_large)
+}
+
 fn billed(fact: &Fact, revision: i32) -> Billed {
     Billed {
         revision,

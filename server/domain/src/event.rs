@@ -53,6 +53,8 @@ code!(
     CaseDecision {
         /// What came first under its key stands.
         KeepFirst = "keep_first",
+        /// The other content is right, and an adjustment brought the charge to it.
+        AcceptOther = "accept_other",
         /// It changes nothing.
         Dismiss = "dismiss",
         /// It is looked at again, under its own identity.

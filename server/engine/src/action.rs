@@ -28,6 +28,7 @@ use self::{dry_run::ready, views::Action};
 use crate::{
     Engine,
     audit::{self, By},
+    case::{self, CaseError},
     error::StoreError,
     job::{
         self,
@@ -67,6 +68,9 @@ pub enum ActionError {
     /// The credit could not be posted.
     #[error(transparent)]
     Grant(#[from] GrantError),
+    /// The case it decides is not there, or was decided before.
+    #[error(transparent)]
+    Case(#[from] CaseError),
     /// The job could not be corrected.
     #[error(transparent)]
     Correct(#[from] CorrectError),
@@ -111,6 +115,11 @@ pub async fn propose(
         let of = (wallet.tenant, wallet.livemode);
         let order = Order { of, job, request };
         correct::preview(conn, order, wallet.available).await?;
+        if let Some(conflict) = request.conflict
+            && case::job_of(conn, conflict).await? != Some(job)
+        {
+            return Err(ActionError::Unknown);
+        }
     }
     // The constraint knows a key within its tenant; a person may not use it for two.
     let known = views::find(conn, id).await?;
@@ -134,6 +143,7 @@ pub async fn propose(
             "wallet": request.wallet,
             "job": request.job,
             "undoes": request.undoes,
+            "conflict": request.conflict.map(|conflict| conflict.to_string()),
             "amount": request.amount.map(|amount| amount.to_string()),
             "category": request.category,
         });
@@ -325,6 +335,9 @@ async fn carry_out(
     by: By<'_>,
 ) -> Result<State, ActionError> {
     let settlement = apply(conn, engine, action).await?;
+    if let Some(conflict) = action.request.conflict {
+        case::accept_other(conn, engine, conflict, &action.request.reason, by).await?;
+    }
     let done = store::Done {
         action,
         run,

@@ -1,21 +1,24 @@
 //! Cases: what a machine cannot decide about an event, and what a person decided.
 //!
-//! Nothing here moves money. Keeping the first content says that it stands; dismissing says that an event
+//! Nothing here moves money; taking the other content for the right one is an action, which decides the case
+//! when it is carried out. Keeping the first content says that it stands; dismissing says that an event
 //! changes nothing; replaying has it looked at again under its own identity, so that whatever was settled
 //! before cannot settle twice.
 //!
 //! Locks: the event's row, then the audit log's.
 
+mod stake;
 mod store;
 pub mod views;
 
 use domain::{
     event::{CaseDecision, EventState},
-    id::EventId,
+    id::{EventId, JobId},
 };
 use serde_json::json;
 use sqlx::PgConnection;
 
+pub use self::stake::{Stake, stake};
 use crate::{
     Engine,
     audit::{self, By},
@@ -125,6 +128,78 @@ pub async fn decide(
         json!({ "conflict": conflict.map(|conflict| conflict.to_string()), "was": open.state });
     let line = by.did(verb, &object, detail, Some(reason));
     Ok(audit::record(conn, engine, &line).await?)
+}
+
+/// The job that a conflict is about, once that is known.
+///
+/// # Errors
+/// [`StoreError`].
+pub(crate) async fn job_of(
+    conn: &mut PgConnection,
+    conflict: i64,
+) -> Result<Option<JobId>, StoreError> {
+    let found = store::event_of(conn, conflict).await?;
+    Ok(found.and_then(|(_, job)| job))
+}
+
+/// Locks the event of a conflict, which comes before its job's lock.
+///
+/// # Errors
+/// [`CaseError::Unknown`], or a failure of storage.
+pub(crate) async fn lock(conn: &mut PgConnection, conflict: i64) -> Result<(), CaseError> {
+    let (event, _) = store::event_of(conn, conflict)
+        .await?
+        .ok_or(CaseError::Unknown)?;
+    store::lock(conn, event).await?;
+    Ok(())
+}
+
+/// Who has decided on a conflict, if someone has.
+///
+/// # Errors
+/// [`CaseError::Unknown`], or a failure of storage.
+pub(crate) async fn decided_by(
+    conn: &mut PgConnection,
+    conflict: i64,
+) -> Result<Option<String>, CaseError> {
+    let (event, _) = store::event_of(conn, conflict)
+        .await?
+        .ok_or(CaseError::Unknown)?;
+    let mut all = views::decisions(conn, event).await?;
+    all.retain(|one| one.conflict == Some(conflict));
+    Ok(all.pop().map(|one| one.by))
+}
+
+/// Notes that the other content was taken for the right one. The caller has brought the charge to it, in the
+/// same transaction and under the event's lock.
+///
+/// # Errors
+/// [`CaseError`]; the transaction must be rolled back.
+pub(crate) async fn accept_other(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    conflict: i64,
+    reason: &str,
+    by: By<'_>,
+) -> Result<(), CaseError> {
+    let (event, _) = store::event_of(conn, conflict)
+        .await?
+        .ok_or(CaseError::Unknown)?;
+    let open = store::lock(conn, event).await?.ok_or(CaseError::Unknown)?;
+    let row = store::Decided {
+        event,
+        livemode: open.livemode,
+        conflict: Some(conflict),
+        decision: CaseDecision::AcceptOther,
+        reason,
+        by: by.operator,
+        at: engine.clock().now(),
+    };
+    if store::insert(conn, &row).await? {
+        Ok(())
+    } else {
+        Err(decided(conn, event, Some(conflict)).await?)
+    }
 }
 
 async fn not_open(

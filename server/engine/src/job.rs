@@ -10,7 +10,13 @@ mod store;
 pub mod submit;
 pub mod views;
 
-use domain::id::{JobId, SourceId, TenantId, WalletId};
+use domain::{
+    id::{JobId, SourceId, TenantId, WalletId},
+    job::Job,
+};
+use sqlx::PgConnection;
+
+use crate::error::StoreError;
 
 /// A job's row under lock: what decisions see, and what surrounds it.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,5 +27,17 @@ pub(crate) struct LockedJob {
     pub(crate) source: Option<SourceId>,
     pub(crate) provider_reference: Option<String>,
     pub(crate) output_reference: Option<String>,
-    pub(crate) job: domain::job::Job,
+    pub(crate) job: Job,
+}
+
+/// A job as decisions see it, without its lock.
+///
+/// # Errors
+/// [`StoreError`].
+pub(crate) async fn read(
+    conn: &mut PgConnection,
+    of: (TenantId, bool),
+    id: JobId,
+) -> Result<Option<Job>, StoreError> {
+    Ok(store::read(conn, of, id).await?.map(|locked| locked.job))
 }

@@ -38,6 +38,8 @@ pub(super) struct ActionForm {
     #[serde(default)]
     undoes: String,
     #[serde(default)]
+    conflict: String,
+    #[serde(default)]
     amount: String,
     #[serde(default)]
     expires: String,
@@ -212,9 +214,11 @@ impl ActionForm {
         let named = |text: &String| (!text.is_empty()).then(|| text.clone());
         let job = named(&self.job).map(|job| job.parse()).transpose();
         let undoes = named(&self.undoes).map(|id| id.parse()).transpose();
+        let conflict = named(&self.conflict).map(|id| id.parse()).transpose();
         Ok(Subject {
             job: job.map_err(|_| not_found())?,
             undoes: undoes.map_err(|_| not_found())?,
+            conflict: conflict.map_err(|_| not_found())?,
             ..wallet
         })
     }
@@ -225,6 +229,7 @@ fn back_to_form(subject: &Subject, kind: ActionKind, form: &ActionForm) -> Strin
     let fields = [
         ("key", &form.key),
         ("undoes", &form.undoes),
+        ("conflict", &form.conflict),
         ("amount", &form.amount),
         ("expires", &form.expires),
         ("category", &form.category),

@@ -38,7 +38,7 @@ pub(super) async fn decide(
         }
         Ok(CaseDecision::Dismiss) => Verdict::Dismiss,
         Ok(CaseDecision::Replay) => Verdict::Replay,
-        Err(_) => return Err(not_found()),
+        Ok(CaseDecision::AcceptOther) | Err(_) => return Err(not_found()),
     };
     let field = match text("field") {
         "" => "reason",

@@ -148,7 +148,7 @@ async fn a_stored_output_completes_a_job_that_delivers(owner: PgPool) {
     let id = answer.json["job"]["id"].as_str().unwrap().to_owned();
     // As the worker leaves it after upstream success.
     sqlx::query(
-        "UPDATE jobs SET state = 'delivering', held = 0, captured = quote, capture_version = 1, usage_revision = 1,
+        "UPDATE jobs SET state = 'delivering', held = 0, captured = quote, due = quote, capture_version = 1, usage_revision = 1,
                 usage_occurred_at = submitted_at, usage_hash = sha256('a'), settlement_state = 'captured'",
     )
     .execute(&house.owner)

@@ -33,6 +33,12 @@ pub struct Request {
     /// Which correction is taken back, for [`Kind::Undo`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undoes: Option<SettlementId>,
+    /// Which other content of an event is taken for the right one, for an adjustment.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "number_text"
+    )]
+    pub conflict: Option<i64>,
     /// How much, for [`Kind::takes_amount`].
     #[serde(serialize_with = "amount_text")]
     pub amount: Option<Amount>,
@@ -55,6 +61,8 @@ pub struct Subject {
     pub job: Option<JobId>,
     /// The correction that is taken back, for [`Kind::Undo`].
     pub undoes: Option<SettlementId>,
+    /// The other content of an event that is taken for the right one, for an adjustment.
+    pub conflict: Option<i64>,
 }
 
 impl Subject {
@@ -65,12 +73,16 @@ impl Subject {
             currency,
             job: None,
             undoes: None,
+            conflict: None,
         }
     }
 
     /// Whether it says everything that a kind of action has to know, and nothing that it has not.
     pub fn fits(&self, kind: Kind) -> bool {
-        self.job.is_some() == kind.is_of_job() && self.undoes.is_some() == (kind == Kind::Undo)
+        let adjusts = matches!(kind, Kind::Charge | Kind::Credit);
+        self.job.is_some() == kind.is_of_job()
+            && self.undoes.is_some() == (kind == Kind::Undo)
+            && (self.conflict.is_none() || adjusts)
     }
 }
 
@@ -143,6 +155,7 @@ impl Request {
                 wallet: subject.wallet,
                 job: subject.job,
                 undoes: subject.undoes,
+                conflict: subject.conflict,
                 amount,
                 lot_expires_at,
                 category,
@@ -186,6 +199,14 @@ fn read_expiry(text: &str, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, 
         Ok(Some(at))
     } else {
         Err("Choose a day after today, or none for credit that never expires.")
+    }
+}
+
+/// JSON numbers lose digits on their way.
+fn number_text<S: serde::Serializer>(number: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {
+    match number {
+        Some(number) => to.collect_str(number),
+        None => to.serialize_none(),
     }
 }
 

@@ -282,6 +282,19 @@ proptest! {
     }
 
     #[test]
+    fn what_a_fact_is_said_to_come_to_is_what_it_comes_to(
+        fact in any_fact(), policy in any_policy(), refund in any::<bool>(),
+    ) {
+        let mut books = Books::open(policy, refund, 10, 1000);
+        let told = due_by(&books.job, &fact, policy, &books.price).unwrap();
+        if matches!(fact.verdict, Verdict::Corrected { .. }) {
+            books.hear(&success(3, 0));
+        }
+        books.hear(&fact);
+        prop_assert_eq!(told, (fact.verdict != Verdict::Running).then_some(books.job.captured));
+    }
+
+    #[test]
     fn late_success_without_funds_waits_and_goes_through_once_there_are(paid in 1i64..10, used in 1i64..30) {
         let policy = Policy { overage: Overage::Cap, late_cancel: LateCancel::Capture, partial: Partial::Bill };
         let mut books = Books::open(policy, true, 10, 10);

@@ -14,6 +14,7 @@ use sqlx::PgConnection;
 
 use super::{ActionError, store, views::Action};
 use crate::{
+    case,
     job::correct::{self, Hindrance, Order, Preview},
     ledger, wallet,
 };
@@ -30,6 +31,9 @@ pub enum Refusal {
     /// The credit would expire before it could be spent.
     #[error("the credit would have expired already")]
     Expired,
+    /// Someone has decided between the contents.
+    #[error("someone has decided between the contents of that event")]
+    Decided,
     /// The job stands in the way.
     #[error(transparent)]
     Job(#[from] Hindrance),
@@ -90,7 +94,7 @@ pub async fn dry_run(
         true => store::threshold(conn, request.kind, currency).await?,
         false => None,
     };
-    let effects = match action.order() {
+    let mut effects = match action.order() {
         Some(order) => {
             let spendable = match wallet.frozen_at {
                 Some(_) => Amount::zero(currency),
@@ -100,6 +104,11 @@ pub async fn dry_run(
         }
         None => of_wallet(action, wallet.frozen_at, now),
     };
+    if let Some(conflict) = request.conflict
+        && case::decided_by(conn, conflict).await?.is_some()
+    {
+        effects.refusal = Some(Refusal::Decided);
+    }
     let basis = Hash::of(&json!({
         "request": request.hash()?.to_string(),
         "frozen_at": wallet.frozen_at,
@@ -192,7 +201,7 @@ impl Action {
     }
 }
 
-/// The dry run under the locks of the job and the wallet, if the action may go ahead on it.
+/// The dry run under the locks of the event it decides on, the job and the wallet, if the action may go ahead on it.
 pub(super) async fn ready(
     conn: &mut PgConnection,
     action: &Action,
@@ -204,6 +213,9 @@ pub(super) async fn ready(
     }
     if action.expires_at <= now {
         return Err(ActionError::Ended(State::Expired));
+    }
+    if let Some(conflict) = action.request.conflict {
+        case::lock(conn, conflict).await?;
     }
     if let Some(order) = action.order() {
         correct::lock(conn, order).await?;

@@ -32,8 +32,8 @@ pub(super) async fn insert(conn: &mut PgConnection, draft: &Draft<'_>) -> Result
     let done = sqlx::query!(
         "INSERT INTO actions (tenant_id, action_id, action, wallet_id, currency, livemode, amount, lot_expires_at,
                               category, reason, request_hash, state, requested_by, requested_at, expires_at,
-                              job_id, undoes)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'draft', $12, $13, $14, $15, $16)
+                              job_id, undoes, conflict_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'draft', $12, $13, $14, $15, $16, $17)
          ON CONFLICT ON CONSTRAINT actions_pkey DO NOTHING",
         draft.tenant.0,
         draft.id.0,
@@ -51,6 +51,7 @@ pub(super) async fn insert(conn: &mut PgConnection, draft: &Draft<'_>) -> Result
         draft.expires_at,
         request.job.map(|job| job.0),
         request.undoes.map(|settlement| settlement.0),
+        request.conflict,
     )
     .execute(conn)
     .await?;

@@ -73,6 +73,7 @@ struct Row {
     livemode: bool,
     job_id: Option<Uuid>,
     undoes: Option<Uuid>,
+    conflict_id: Option<i64>,
     amount: Option<Decimal>,
     lot_expires_at: Option<DateTime<Utc>>,
     category: String,
@@ -127,6 +128,7 @@ impl TryFrom<Row> for Action {
                 wallet: WalletId(row.wallet_id),
                 job: row.job_id.map(JobId),
                 undoes: row.undoes.map(SettlementId),
+                conflict: row.conflict_id,
                 amount,
                 lot_expires_at: row.lot_expires_at,
                 category: word("category", &row.category)?,
@@ -237,7 +239,7 @@ async fn read(conn: &mut PgConnection, which: Which) -> Result<Vec<Action>, Stor
                  AND ($5::uuid IS NULL OR (x.job_id = $5 AND x.state <> 'draft'))
                ORDER BY x.action_id DESC LIMIT $4)
            SELECT a.tenant_id, t.name AS tenant_name, a.action_id, a.action, a.wallet_id, w.name AS wallet_name,
-                  a.currency, a.livemode, a.job_id, a.undoes, a.amount, a.lot_expires_at, a.category, a.reason, a.state, a.needs_approval,
+                  a.currency, a.livemode, a.job_id, a.undoes, a.conflict_id, a.amount, a.lot_expires_at, a.category, a.reason, a.state, a.needs_approval,
                   a.basis_hash, a.requested_by, m.name AS requester, a.requested_at, a.expires_at, a.approved_by,
                   c.name AS "approver?", a.decided_by, d.name AS "decider?", a.decided_at, a.decision_reason,
                   a.settlement_id

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{
     event::{CaseDecision, EventState, IgnoreReason},
-    id::{EventId, OperatorId},
+    id::{EventId, JobId, OperatorId},
 };
 use sqlx::PgConnection;
 
@@ -119,4 +119,19 @@ pub(super) async fn replay(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// The event of a conflict, and its job.
+pub(super) async fn event_of(
+    conn: &mut PgConnection,
+    conflict: i64,
+) -> Result<Option<(EventId, Option<JobId>)>, StoreError> {
+    let row = sqlx::query!(
+        "SELECT e.event_id, e.job_id FROM conflicts c JOIN events e USING (event_id, livemode)
+         WHERE c.conflict_id = $1",
+        conflict,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (EventId(row.event_id), row.job_id.map(JobId))))
 }

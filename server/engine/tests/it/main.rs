@@ -6,6 +6,7 @@ mod bench;
 mod books;
 mod case;
 mod corrections;
+mod disputes;
 mod guards;
 mod housekeeping;
 mod inbox;

@@ -69,7 +69,7 @@ impl Desk {
         self.request_about(Kind::Undo, "", subject)
     }
 
-    fn request_about(&self, kind: Kind, amount: &str, subject: Subject) -> Request {
+    pub fn request_about(&self, kind: Kind, amount: &str, subject: Subject) -> Request {
         let typed = Typed {
             amount: amount.into(),
             expires: String::new(),
