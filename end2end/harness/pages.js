@@ -25,6 +25,7 @@ const ALL = [
     path: ({ shown }) => `/wallets/${shown.wallet}/goodwill?key=act_${'0'.repeat(32)}&amount=twelve&reason=short`,
   },
   { name: 'form of an action, to a viewer', path: ({ shown }) => `/wallets/${shown.wallet}/freeze`, role: 'viewer' },
+  { name: 'form of a correction', path: ({ shown }) => `/jobs/${shown.job}/credit` },
   { name: 'approvals', path: () => '/approvals' },
   { name: 'action, to its maker', path: ({ shown }) => `/actions/${shown.action}` },
   { name: 'action, to its checker', path: ({ shown }) => `/actions/${shown.action}`, role: 'admin' },

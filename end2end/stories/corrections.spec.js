@@ -7,9 +7,10 @@ import { expect, signIn, test } from '../harness/test.js';
 
 const LOOKS = [
   { scripts: 'on', theme: 'light', width: 1280 },
-  { scripts: 'off', theme: 'dark', width: 1280 },
-  { scripts: 'off', theme: 'light', width: 390 },
+  { scripts: 'on', theme: 'dark', width: 1280 },
+  { scripts: 'on', theme: 'light', width: 390 },
   { scripts: 'on', theme: 'dark', width: 390 },
+  { scripts: 'off', theme: 'light', width: 1280 },
 ];
 
 /** A page of someone signed in on their own. */
@@ -50,16 +51,20 @@ for (const { scripts, theme, width } of LOOKS) {
       const look = { javaScriptEnabled, baseURL, theme, width };
       const [maker, checker] = [await as(browser, 'finance', look), await as(browser, 'admin', look)];
       const before = await charged(job);
+      // axe is a script.
+      const isAccessible = async (page) => {
+        if (javaScriptEnabled) expect(await violations(page)).toEqual([]);
+      };
 
       await maker.goto(`/jump?q=${id}`);
       const conflict = maker.getByRole('region', { name: 'Same key, other content' });
       await conflict.getByRole('link', { name: /Take what came later, and charge/u }).click();
       await expect(maker.getByLabel('Amount in USD')).not.toHaveValue('');
       await maker.getByLabel('Amount in USD').fill('60');
-      expect(await violations(maker)).toEqual([]);
+      await isAccessible(maker);
       await maker.getByRole('button', { name: 'Show what it would do' }).click();
       await expect(maker.getByRole('list', { name: 'What it would do' })).toContainText('60.00');
-      expect(await violations(maker)).toEqual([]);
+      await isAccessible(maker);
       await maker.getByRole('button', { name: 'Send for approval' }).click();
       expect(await charged(job)).toBe(before);
       const action = new URL(maker.url()).pathname;
@@ -74,7 +79,7 @@ for (const { scripts, theme, width } of LOOKS) {
       await maker.goto(`/jobs/${job.id}`);
       await expect(maker.locator('#actions-table')).toContainText('Charge 60.00 USD more');
       await expect(maker.locator('#adjustment-1')).toBeVisible();
-      expect(await violations(maker)).toEqual([]);
+      await isAccessible(maker);
 
       await maker.goto(action);
       await maker.getByRole('link', { name: 'Undo it' }).click();
@@ -90,7 +95,7 @@ for (const { scripts, theme, width } of LOOKS) {
       await expect(checker.getByRole('link', { name: 'Undo it' })).toHaveCount(0);
       await checker.getByRole('link', { name: 'another entry' }).click();
       await expect(checker.locator('.object-head')).toContainText('Reversed');
-      expect(await violations(checker)).toEqual([]);
+      await isAccessible(checker);
       await maker.context().close();
       await checker.context().close();
     });
