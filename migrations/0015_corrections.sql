@@ -81,3 +81,6 @@ ALTER TABLE case_decisions ADD CONSTRAINT case_decisions_about_conflict
     CHECK ((conflict_id IS NOT NULL) = (decision IN ('keep_first', 'accept_other')));
 COMMENT ON COLUMN case_decisions.conflict_id IS 'The other content, for keep_first and accept_other.';
 COMMENT ON COLUMN case_decisions.decision IS 'keep_first: what came first stands. accept_other: an adjustment brought the charge to the other content. dismiss: the event changes nothing. replay: it is looked at again under its own identity.';
+
+-- Jobs whose verdict is overdue, oldest first.
+CREATE INDEX jobs_in_flight_by_age ON jobs (job_id) WHERE state IN ('pending', 'running');

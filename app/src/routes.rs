@@ -12,7 +12,7 @@ use crate::deliveries::DeliveriesPage;
 use crate::events::{EventPage, EventsPage};
 use crate::glossary::GlossaryPage;
 use crate::job::JobPage;
-use crate::jobs::JobsPage;
+use crate::jobs::{JobsPage, UncertainPage};
 use crate::overview::OverviewPage;
 use crate::prices::PricesPage;
 use crate::settlements::{SettlementPage, SettlementsPage};
@@ -31,6 +31,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/") view=OverviewPage ssr=SsrMode::Async/>
                 <Route path=path!("/jobs") view=JobsPage ssr=SsrMode::Async/>
                 <Route path=path!("/jobs/:id") view=JobPage ssr=SsrMode::Async/>
+                <Route path=path!("/uncertain") view=UncertainPage ssr=SsrMode::Async/>
                 <Route path=path!("/events") view=EventsPage ssr=SsrMode::Async/>
                 <Route path=path!("/events/:id") view=EventPage ssr=SsrMode::Async/>
                 <Route path=path!("/deliveries") view=DeliveriesPage ssr=SsrMode::Async/>

@@ -10,6 +10,7 @@ const ALL = [
   { name: 'jobs, filter not understood', path: () => '/jobs?state=done' },
   { name: 'job', path: ({ shown }) => `/jobs/${shown.job}` },
   { name: 'job, blocked', path: ({ shown }) => `/jobs/${shown.blockedJob}` },
+  { name: 'uncertain jobs', path: () => '/uncertain?hours=0' },
   { name: 'events', path: () => '/events' },
   { name: 'event', path: ({ shown }) => `/events/${shown.event}` },
   { name: 'event, contradicted', path: ({ shown }) => `/events/${shown.conflict}` },

@@ -7,7 +7,9 @@ use app::{
 };
 use axum::http::{HeaderMap, Method, header, request::Parts};
 use domain::event::EventState;
-use engine::{Engine, action, error::StoreError, operator::Operator, overview};
+use engine::{
+    Engine, action, error::StoreError, job::views::uncertain, operator::Operator, overview,
+};
 use serde::{Deserialize, Serialize};
 use tower_sessions::Session;
 
@@ -116,11 +118,20 @@ async fn desks(engine: &Engine, live: bool) -> Result<Vec<Desk>, StoreError> {
             .await?
             .unsigned_abs(),
     };
+    let overdue = engine.clock().now() - uncertain::OVERDUE;
+    let stake = uncertain::at_stake(&mut conn, live, overdue).await?;
+    let uncertain = Desk {
+        label: "Uncertain".to_owned(),
+        href: "/uncertain".to_owned(),
+        glyph: Glyph::Clock,
+        count: stake.iter().map(|one| one.jobs.unsigned_abs()).sum(),
+    };
     Ok(vec![
         contradicted,
         desk("Conflicts", EventState::Conflict, Glyph::Exceptions),
         desk("Rejected", EventState::Rejected, Glyph::StateStop),
         desk("Failing", EventState::Failed, Glyph::StateAttention),
+        uncertain,
         approvals,
     ])
 }

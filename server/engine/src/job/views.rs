@@ -1,6 +1,7 @@
 //! What is shown of jobs.
 
 pub mod all;
+pub mod uncertain;
 
 use chrono::{DateTime, Utc};
 use domain::{

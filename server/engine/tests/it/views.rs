@@ -1,10 +1,14 @@
 //! What the console reads: pages by key, the proof of a job, the ledger with its running balance.
 
+use chrono::TimeDelta;
 use domain::settlement::{AccountKind, Phase};
-use engine::{ledger::views as ledger, overview, page::Cursor, settlement::views as settlements};
+use engine::{
+    job::views::uncertain, ledger::views as ledger, overview, page::Cursor,
+    settlement::views as settlements,
+};
 use sqlx::PgPool;
 
-use crate::bench::{Bench, failed, started, succeeded};
+use crate::bench::{Bench, failed, started, succeeded, usd};
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn the_proof_of_a_job_tells_everything_that_moved(pool: PgPool) {
@@ -194,4 +198,31 @@ async fn the_first_page_counts_what_waits_and_what_moved(pool: PgPool) {
             "reserve 2 9.00 USD"
         ]
     );
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn the_desk_of_uncertain_jobs_holds_what_is_overdue_oldest_first(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    bench.grant("100", None).await;
+    let oldest = bench.submit(5).await;
+    bench.hear(&started("e1", oldest, 0)).await;
+    bench.settle_after(TimeDelta::minutes(30)).await;
+    let overdue = bench.submit(3).await;
+    let done = bench.submit(2).await;
+    bench.hear(&succeeded("e2", done, 2, 1)).await;
+    bench.settle_after(TimeDelta::minutes(61)).await;
+    bench.submit(1).await;
+
+    let mut conn = bench.engine.pool().acquire().await.unwrap();
+    let before = bench.now() - uncertain::OVERDUE;
+    let desk = uncertain::list(&mut conn, true, before).await.unwrap();
+    let jobs: Vec<_> = desk.iter().map(|row| row.job).collect();
+    assert_eq!(jobs, [oldest, overdue]);
+    let heard = desk[0].last_heard.as_ref().unwrap();
+    assert_eq!(heard.kind, "job.started");
+    assert!(desk[1].last_heard.is_none());
+    let stake = uncertain::at_stake(&mut conn, true, before).await.unwrap();
+    assert_eq!((stake[0].jobs, stake[0].held), (2, usd("8")));
+    let test = uncertain::list(&mut conn, false, before).await.unwrap();
+    assert!(test.is_empty());
 }
