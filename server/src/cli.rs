@@ -1,6 +1,7 @@
 //! The command line: one binary, one verb for each thing it can be asked to do.
 
 mod admin;
+mod operator;
 mod signature;
 mod source;
 mod threshold;
@@ -56,7 +57,7 @@ enum Command {
     Threshold(threshold::ThresholdCommand),
     /// Work on operators.
     #[command(subcommand)]
-    Operator(admin::OperatorCommand),
+    Operator(operator::OperatorCommand),
     /// Work on sources: the senders of webhooks.
     #[command(subcommand)]
     Source(source::SourceCommand),

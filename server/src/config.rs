@@ -126,6 +126,11 @@ pub struct ServeArgs {
     #[arg(long, env = "QUITTANCE_LISTEN", default_value = "127.0.0.1:8420")]
     pub listen: SocketAddr,
 
+    /// Address that `/metrics` is served on, such as 127.0.0.1:9464; nowhere when left out. It tells how
+    /// the business goes: keep it where only the collector reaches it.
+    #[arg(long, env = "QUITTANCE_METRICS", value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
+
     /// Roles of this process, separated by commas; all of them when left out.
     #[arg(
         long,
@@ -140,6 +145,11 @@ pub struct ServeArgs {
     /// marked secure.
     #[arg(long, env = "QUITTANCE_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
+
+    /// Proxies in front of this process that add the address they were called from to X-Forwarded-For.
+    /// The client is the one that the outermost of them saw; 0 when browsers and senders connect directly.
+    #[arg(long, env = "QUITTANCE_PROXIES", default_value_t = 0, value_name = "N")]
+    pub proxies: u8,
 
     /// Directory of the built front end.
     #[arg(
@@ -220,6 +230,8 @@ impl fmt::Display for ServeArgs {
             "public url   {}",
             self.public_url.as_deref().unwrap_or("-")
         )?;
+        let metrics = self.metrics.map(|address| address.to_string());
+        writeln!(f, "metrics      {}", metrics.as_deref().unwrap_or("-"))?;
         writeln!(f, "roles        {}", roles.collect::<Vec<_>>().join(", "))?;
         writeln!(f, "database     {database}")?;
         writeln!(f, "connections  {}", self.max_connections)?;

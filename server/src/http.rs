@@ -10,11 +10,11 @@ pub mod problem;
 pub mod request;
 pub mod webhooks;
 
-use std::{any::Any, time::Duration};
+use std::{any::Any, net::SocketAddr, time::Duration};
 
 use axum::{
     Router,
-    extract::{MatchedPath, Request},
+    extract::{ConnectInfo, MatchedPath, Request, State},
     http::Method,
     middleware::{self, Next},
     response::{IntoResponse, Response},
@@ -43,6 +43,22 @@ pub fn layered(routes: Router) -> Router {
                 .on_response(log_answer),
         )
         .layer(middleware::from_fn(request::identify))
+}
+
+/// Lets every request tell the address of its client instead of the nearest proxy's.
+pub fn behind_proxies(routes: Router, proxies: u8) -> Router {
+    if proxies == 0 {
+        return routes;
+    }
+    routes.layer(middleware::map_request_with_state(proxies, name_client))
+}
+
+async fn name_client(State(proxies): State<u8>, mut request: Request) -> Request {
+    if let Some(client) = request::client(request.headers(), proxies) {
+        let client = SocketAddr::new(client, 0);
+        request.extensions_mut().insert(ConnectInfo(client));
+    }
+    request
 }
 
 async fn limit_time(request: Request, next: Next) -> Response {

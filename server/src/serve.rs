@@ -39,7 +39,9 @@ pub enum ServeError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {0}: is another server running there? Choose another with --listen")]
+    #[error(
+        "cannot listen on {0}: is another server running there? Choose another with --listen or --metrics"
+    )]
     Listen(SocketAddr, #[source] io::Error),
     /// Signals cannot be awaited, or connections not be accepted.
     #[error("the operating system refused")]
@@ -85,7 +87,6 @@ impl Server {
     /// # Errors
     /// [`ServeError`].
     pub async fn start(args: &ServeArgs) -> Result<Self, ServeError> {
-        let metrics = telemetry::metrics();
         let database = Database::open(&args.data).await?;
         database.migrate().await?;
         let engine = database.engine(args.max_connections).await?;
@@ -105,7 +106,7 @@ impl Server {
             wake: Wake::default(),
         };
         let mut routes = Router::new()
-            .merge(http::ops::routes(engine.clone(), metrics))
+            .merge(http::ops::routes(engine.clone()))
             .merge(http::problem::routes());
         let mut inbox = None;
         if args.has(Role::Receiver) {
@@ -115,7 +116,11 @@ impl Server {
         }
         routes = parts.roles(routes, &mut tasks, inbox);
 
-        let service = http::layered(routes).into_make_service_with_connect_info::<SocketAddr>();
+        let routes = http::behind_proxies(http::layered(routes), args.proxies);
+        let service = routes.into_make_service_with_connect_info::<SocketAddr>();
+        if let Some(address) = args.metrics {
+            serve_metrics(address, &stop, &mut tasks).await?;
+        }
         let stopped = stop.clone().cancelled_owned();
         tasks.spawn(async move {
             let _served = served.drop_guard();
@@ -285,6 +290,26 @@ impl Parts<'_> {
         });
         routes
     }
+}
+
+/// Serves the metrics on an address of their own.
+async fn serve_metrics(
+    address: SocketAddr,
+    stop: &CancellationToken,
+    tasks: &mut JoinSet<Result<(), ServeError>>,
+) -> Result<(), ServeError> {
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|error| ServeError::Listen(address, error))?;
+    tracing::info!(address = %listener.local_addr()?, "metrics");
+    let routes = http::ops::metrics_routes(telemetry::metrics());
+    let stopped = stop.clone().cancelled_owned();
+    tasks.spawn(async move {
+        Ok(axum::serve(listener, routes)
+            .with_graceful_shutdown(stopped)
+            .await?)
+    });
+    Ok(())
 }
 
 /// Keeps the metrics' histograms small.

@@ -10,6 +10,7 @@
 
 mod dry_run;
 mod store;
+mod threshold;
 mod transaction;
 pub mod views;
 
@@ -18,13 +19,15 @@ use domain::{
     action::{self, Kind, NotYours, Request, State},
     canonical::{CanonicalError, Hash},
     id::{ActionId, OperatorId, SettlementId, TenantId, WalletId},
-    money::Amount,
 };
 use serde_json::json;
 use sqlx::PgConnection;
 
-pub use self::dry_run::{DryRun, Refusal, dry_run};
 use self::{dry_run::ready, views::Action};
+pub use self::{
+    dry_run::{DryRun, Refusal, dry_run},
+    threshold::set_threshold,
+};
 use crate::{
     Engine,
     audit::{self, By},
@@ -393,19 +396,4 @@ async fn note(
     let object = id.to_string();
     let line = by.did(verb, &object, detail, reason);
     Ok(audit::record(conn, engine, &line).await?)
-}
-
-/// Sets from which amount on an action waits for a second person. Returns the version in force.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn set_threshold(
-    conn: &mut PgConnection,
-    engine: &Engine,
-    kind: Kind,
-    above: Amount,
-    by: &str,
-) -> Result<i32, StoreError> {
-    let subject = (kind, above.currency());
-    store::insert_threshold(conn, subject, above.value(), by, engine.clock().now()).await
 }

@@ -6,6 +6,7 @@ mod store;
 use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use chrono::{DateTime, Utc};
 use domain::id::{ApiKeyId, TenantId};
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
@@ -137,6 +138,29 @@ pub async fn authenticate(
     let known = store::active_hash(conn, caller).await?;
     let same = known.is_some_and(|known| bool::from(known.as_slice().ct_eq(&hash)));
     Ok(same.then_some(caller))
+}
+
+/// A key as it is listed; its text is nowhere.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// The key.
+    pub key: ApiKeyId,
+    /// What it is for.
+    pub name: String,
+    /// Mode of the wallets it may use.
+    pub livemode: bool,
+    /// When it was minted.
+    pub created_at: DateTime<Utc>,
+    /// When it stopped working, if it did.
+    pub revoked_at: Option<DateTime<Utc>>,
+}
+
+/// The keys of a tenant, oldest first.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn list(conn: &mut PgConnection, tenant: TenantId) -> Result<Vec<Listed>, StoreError> {
+    store::list(conn, tenant).await
 }
 
 /// Makes a key stop working. Returns whether it worked before.

@@ -1,23 +1,26 @@
 //! Operators: staff who sign in to the console.
 //!
 //! Guessing is slowed down twice: by argon2id, which runs on its own threads and never more than a few
-//! at once, and by durable counters for the account and for the address. An attempt is counted before
-//! it is judged, so many at once gain nothing.
+//! at once, and by durable counters for the account, for the address, and for both together. An attempt
+//! is counted before it is judged, so many at once gain nothing.
 
 mod password;
 mod store;
 
 use std::{fmt, str::FromStr};
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::id::OperatorId;
 use sqlx::PgConnection;
 
 pub use self::password::PasswordError;
 use crate::{Engine, error::StoreError};
 
-/// Failed attempts of one account within [`WINDOW`] before it is locked.
-pub const ACCOUNT_LIMIT: i64 = 10;
+/// Failed attempts on one account from one address within [`WINDOW`] before they are locked. A stranger
+/// elsewhere does not lock a person out with this.
+pub const PAIR_LIMIT: i64 = 10;
+/// Failed attempts on one account from anywhere within [`WINDOW`] before it is locked.
+pub const ACCOUNT_LIMIT: i64 = 100;
 /// Failed attempts from one address within [`WINDOW`] before it is locked.
 pub const ADDRESS_LIMIT: i64 = 50;
 /// How long a failed attempt counts.
@@ -154,6 +157,55 @@ pub async fn add(
     Ok(id)
 }
 
+/// An account as it is listed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// Sign-in name.
+    pub email: String,
+    /// Name others read.
+    pub name: String,
+    /// Role.
+    pub role: Role,
+    /// Since when nobody signs in with it.
+    pub disabled_at: Option<DateTime<Utc>>,
+}
+
+/// All accounts, by sign-in name.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn list(conn: &mut PgConnection) -> Result<Vec<Listed>, StoreError> {
+    store::list(conn).await
+}
+
+/// Disables an account: its sessions end with their next request. Returns its id, if it worked before.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn disable(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    email: &str,
+) -> Result<Option<OperatorId>, StoreError> {
+    let email = email.trim().to_lowercase();
+    store::disable(conn, &email, engine.clock().now()).await
+}
+
+/// Gives an account that works another password. Returns its id, if there is one. Sessions that are open
+/// stay open: whoever lost a session is disabled instead.
+///
+/// # Errors
+/// [`AddOperatorError`].
+pub async fn set_password(
+    conn: &mut PgConnection,
+    email: &str,
+    password: &str,
+) -> Result<Option<OperatorId>, AddOperatorError> {
+    let hash = password::hash(password).await?;
+    let email = email.trim().to_lowercase();
+    Ok(store::set_hash(conn, &email, &hash).await?)
+}
+
 /// The account, as long as it is not disabled.
 ///
 /// # Errors
@@ -175,29 +227,39 @@ impl Engine {
         address: &str,
     ) -> Result<Operator, SignInError> {
         let email: String = email.trim().to_lowercase().chars().take(320).collect();
-        let subjects = [format!("email:{email}"), format!("address:{address}")];
+        let subjects = [
+            format!("email:{email} address:{address}"),
+            format!("email:{email}"),
+            format!("address:{address}"),
+        ];
         let now = self.clock().now();
         let mut conn = self.pool().acquire().await.map_err(StoreError::from)?;
         let attempt = store::record_attempt(&mut conn, &subjects, now).await?;
-        let [account, from_address] =
+        let [pair, account, from_address] =
             store::count_since(&mut conn, &subjects, now - WINDOW).await?;
-        if account > ACCOUNT_LIMIT || from_address > ADDRESS_LIMIT {
+        if pair > PAIR_LIMIT || account > ACCOUNT_LIMIT || from_address > ADDRESS_LIMIT {
             // A refused attempt is not a failed one: otherwise the lock would never end.
             store::take_back(&mut conn, &attempt).await?;
             return Err(SignInError::Locked);
         }
         let known = store::credentials(&mut conn, &email).await?;
         let hash = known.as_ref().map(|(_, hash)| hash.clone());
+        // Checking a password queues for its threads; nobody else's connection waits in that queue.
+        drop(conn);
         let right = password::verify(password, hash).await?;
         let Some((operator, hash)) = known.filter(|_| right) else {
             return Err(SignInError::Credentials);
         };
-        if password::is_outdated(&hash) {
-            let renewed = password::hash_unchecked(password).await?;
+        let renewed = match password::is_outdated(&hash) {
+            true => Some(password::hash_unchecked(password).await?),
+            false => None,
+        };
+        let mut conn = self.pool().acquire().await.map_err(StoreError::from)?;
+        if let Some(renewed) = renewed {
             store::renew_hash(&mut conn, operator.id, &hash, &renewed).await?;
         }
         store::take_back(&mut conn, &attempt).await?;
-        store::forget(&mut conn, &subjects[0]).await?;
+        store::forget(&mut conn, &subjects[..2]).await?;
         Ok(operator)
     }
 }

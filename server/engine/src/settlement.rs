@@ -19,7 +19,7 @@ use std::{
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
-    event::EventState,
+    event::{EventState, WaitReason},
     id::{EventId, TenantId},
     money::{AmountError, Currency},
     price::Price,
@@ -60,6 +60,9 @@ pub struct Patience {
     pub first_wait: TimeDelta,
     /// Longest such delay.
     pub longest_wait: TimeDelta,
+    /// Longest such delay of an event whose job is unknown. It is woken when the job turns up, and events
+    /// that never find one must not crowd out those that do.
+    pub longest_unknown: TimeDelta,
 }
 
 impl Default for Patience {
@@ -68,6 +71,7 @@ impl Default for Patience {
             unknown_job: TimeDelta::hours(24),
             first_wait: TimeDelta::milliseconds(250),
             longest_wait: TimeDelta::seconds(60),
+            longest_unknown: TimeDelta::minutes(15),
         }
     }
 }
@@ -75,12 +79,25 @@ impl Default for Patience {
 impl Patience {
     /// When an event that was looked at `attempts` times before is looked at again.
     pub fn next(&self, now: DateTime<Utc>, attempts: i16) -> DateTime<Utc> {
+        self.next_within(now, attempts, self.longest_wait)
+    }
+
+    /// The same for one that waits for something.
+    pub fn next_for(&self, reason: WaitReason, now: DateTime<Utc>, attempts: i16) -> DateTime<Utc> {
+        let longest = match reason {
+            WaitReason::Job => self.longest_unknown,
+            WaitReason::Funds | WaitReason::Completion => self.longest_wait,
+        };
+        self.next_within(now, attempts, longest)
+    }
+
+    fn next_within(&self, now: DateTime<Utc>, attempts: i16, longest: TimeDelta) -> DateTime<Utc> {
         let doublings = u32::try_from(attempts).unwrap_or(0).min(30);
         let delay = self
             .first_wait
             .checked_mul(1 << doublings)
-            .unwrap_or(self.longest_wait);
-        now + delay.min(self.longest_wait)
+            .unwrap_or(longest);
+        now + delay.min(longest)
     }
 }
 

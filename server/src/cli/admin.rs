@@ -1,7 +1,5 @@
-//! Setting up from the command line: tenants, keys, prices, operators. Each command is
+//! Setting up from the command line: tenants, keys, prices. Each command that changes something is
 //! one transaction and leaves a line in the audit log.
-
-use std::io::{self, Read as _};
 
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
@@ -12,9 +10,7 @@ use domain::{
     price::Terms,
 };
 use engine::{
-    Engine, api_key, audit, operator,
-    operator::{NewOperator, Role},
-    price,
+    Engine, api_key, audit, price,
     tenant::{self, NewTenant},
 };
 use rust_decimal::Decimal;
@@ -29,6 +25,8 @@ use crate::{config::DataArgs, database::Database};
 pub(super) enum TenantCommand {
     /// Set up a tenant; prints its id.
     Add(TenantAdd),
+    /// List the tenants.
+    List(DataArgs),
 }
 
 #[derive(Args)]
@@ -65,6 +63,8 @@ pub(super) enum ApiKeyCommand {
     Mint(ApiKeyMint),
     /// Make a key stop working.
     Revoke(ApiKeyRevoke),
+    /// List the keys of a tenant. Their texts are nowhere.
+    List(ApiKeyList),
 }
 
 #[derive(Args)]
@@ -87,6 +87,15 @@ pub(super) struct ApiKeyRevoke {
     /// Id of the key, `key_…`.
     key: domain::id::ApiKeyId,
     /// Tenant it speaks for.
+    #[arg(long)]
+    tenant: TenantId,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Args)]
+pub(super) struct ApiKeyList {
+    /// Tenant they speak for.
     #[arg(long)]
     tenant: TenantId,
     #[command(flatten)]
@@ -119,30 +128,19 @@ pub(super) struct PriceAdd {
     data: DataArgs,
 }
 
-/// Work on operators.
-#[derive(Subcommand)]
-pub(super) enum OperatorCommand {
-    /// Make an account for the console. The password is read from standard input.
-    Add(OperatorAdd),
-}
-
-#[derive(Args)]
-pub(super) struct OperatorAdd {
-    /// Sign-in name.
-    email: String,
-    /// Name others read.
-    #[arg(long)]
-    name: String,
-    /// viewer, support, finance or admin.
-    #[arg(long, default_value = "viewer")]
-    role: Role,
-    #[command(flatten)]
-    data: DataArgs,
-}
-
 impl TenantCommand {
     pub(super) async fn run(self) -> Outcome {
-        let Self::Add(add) = self;
+        let add = match self {
+            Self::Add(add) => add,
+            Self::List(data) => {
+                return look(&data, async |conn, _| {
+                    let names = tenant::views::names(conn).await?;
+                    let lines = names.into_iter().map(|(id, name)| format!("{id} {name}"));
+                    Ok(lines.collect())
+                })
+                .await;
+            }
+        };
         let policy = Policy {
             overage: add.overage,
             late_cancel: add.late_cancel,
@@ -189,6 +187,14 @@ impl ApiKeyCommand {
                 }
                 Ok(())
             }
+            Self::List(list) => {
+                look(&list.data, async |conn, _| {
+                    must_exist(conn, list.tenant).await?;
+                    let keys = api_key::list(conn, list.tenant).await?;
+                    Ok(keys.iter().map(key_line).collect())
+                })
+                .await
+            }
             Self::Revoke(revoke) => {
                 change(&revoke.data, "api_key.revoke", async |conn, engine| {
                     let worked = api_key::revoke(conn, engine, revoke.tenant, revoke.key).await?;
@@ -220,30 +226,35 @@ impl PriceCommand {
     }
 }
 
-impl OperatorCommand {
-    pub(super) async fn run(self) -> Outcome {
-        let Self::Add(add) = self;
-        eprintln!("password, at least 12 characters, then Enter and Ctrl-D:");
-        let mut password = String::new();
-        io::stdin()
-            .lock()
-            .take(4096)
-            .read_to_string(&mut password)?;
-        let new = NewOperator {
-            email: &add.email,
-            name: &add.name,
-            role: add.role,
-            password: password.trim_end_matches(['\r', '\n']),
-        };
-        change(&add.data, "operator.add", async |conn, engine| {
-            let id = operator::add(conn, engine, &new).await?;
-            Ok((
-                id.to_string(),
-                json!({ "email": new.email, "role": new.role.as_str() }),
-            ))
-        })
-        .await
+fn key_line(key: &api_key::Listed) -> String {
+    let mode = if key.livemode { "live" } else { "test" };
+    let state = match key.revoked_at {
+        Some(at) => format!("revoked {at}"),
+        None => format!("minted {}", key.created_at),
+    };
+    format!("{} {mode} {} {state}", key.key, key.name)
+}
+
+/// Prints what is there, a line each.
+pub(super) async fn look(
+    data: &DataArgs,
+    read: impl AsyncFnOnce(
+        &mut PgConnection,
+        &Engine,
+    ) -> Result<Vec<String>, Box<dyn std::error::Error + Send + Sync>>,
+) -> Outcome {
+    let database = Database::open_existing(data).await?;
+    database.migrate().await?;
+    let engine = database.engine(2).await?;
+    let mut conn = engine.pool().acquire().await?;
+    let lines = read(&mut conn, &engine).await;
+    drop(conn);
+    engine.pool().close().await;
+    database.close().await?;
+    for line in lines? {
+        println!("{line}");
     }
+    Ok(())
 }
 
 /// What a change answers: the object it made or changed, and the detail for the audit log.

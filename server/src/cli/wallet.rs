@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     Outcome,
-    admin::{change, filled, must_exist, positive},
+    admin::{change, filled, look, must_exist, positive},
 };
 use crate::config::DataArgs;
 
@@ -23,6 +23,8 @@ pub(super) enum WalletCommand {
     Open(WalletOpen),
     /// Grant credit, once a key; prints the id of the lot.
     Grant(WalletGrant),
+    /// List the wallets of a tenant.
+    List(WalletList),
     /// Stop spending from a wallet.
     Freeze(WalletFreeze),
     /// Let spending go on.
@@ -43,6 +45,15 @@ pub(super) struct WalletOpen {
     /// Its name.
     #[arg(long, default_value = "Main", value_parser = filled)]
     name: String,
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+#[derive(Args)]
+pub(super) struct WalletList {
+    /// Tenant they belong to.
+    #[arg(long)]
+    tenant: TenantId,
     #[command(flatten)]
     data: DataArgs,
 }
@@ -109,6 +120,19 @@ impl WalletCommand {
             })
             .await,
             Self::Grant(grant) => grant.run().await,
+            Self::List(list) => {
+                look(&list.data, async |conn, engine| {
+                    must_exist(conn, list.tenant).await?;
+                    let now = engine.clock().now();
+                    let mut lines = Vec::new();
+                    for livemode in [true, false] {
+                        let wallets = wallet::views::list(conn, list.tenant, livemode, None, now);
+                        lines.extend(wallets.await?.iter().map(line));
+                    }
+                    Ok(lines)
+                })
+                .await
+            }
             Self::Freeze(freeze) => {
                 change(&freeze.data, "wallet.freeze", async |conn, engine| {
                     let of = (freeze.tenant, freeze.wallet);
@@ -159,6 +183,18 @@ impl WalletGrant {
         })
         .await
     }
+}
+
+fn line(wallet: &wallet::views::WalletView) -> String {
+    let mode = if wallet.livemode { "live" } else { "test" };
+    let frozen = match wallet.frozen_at {
+        Some(at) => format!(" frozen {at}"),
+        None => String::new(),
+    };
+    format!(
+        "{} {mode} {} available {} held {}{frozen}",
+        wallet.wallet, wallet.name, wallet.available, wallet.held
+    )
 }
 
 fn known_wallet(known: bool) -> Result<(), &'static str> {

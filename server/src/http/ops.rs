@@ -6,12 +6,16 @@ use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::problem::{Kind, Problem};
 
-/// `/healthz`, `/readyz` and `/metrics`.
-pub fn routes(engine: Engine, metrics: PrometheusHandle) -> Router {
+/// `/healthz` and `/readyz`.
+pub fn routes(engine: Engine) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready).with_state(engine))
-        .route("/metrics", get(render).with_state(metrics))
+}
+
+/// `/metrics`, for an address of its own: what a process counts tells a stranger how the business goes.
+pub fn metrics_routes(metrics: PrometheusHandle) -> Router {
+    Router::new().route("/metrics", get(render).with_state(metrics))
 }
 
 /// Ready when the database answers and has the schema this program was built with.

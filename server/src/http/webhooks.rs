@@ -1,7 +1,7 @@
 //! Webhooks: `POST /webhooks/{source}`, and `/webhooks/{source}/{token}` for senders that do not sign.
 //!
-//! Order: body cap → content encoding → signature over the raw bytes → UTF-8 and JSON → event key →
-//! durable insert → answer. Every answer is a row of [`Answer`].
+//! Order: largest body cap of any source → content encoding → signature over the raw bytes → UTF-8 and
+//! JSON → the source's own cap → event key → durable insert → answer. Every answer is a row of [`Answer`].
 //!
 //! # What stays true
 //! - A 2xx is sent after the commit. A 5xx says that our storage failed and a retry is safe. No other
@@ -32,7 +32,7 @@ use domain::{
 use engine::{
     clock::Clock,
     inbox::{Delivery, InboxWriter, Rejected},
-    source::{ActiveSource, DEFAULT_BODY_LIMIT_BYTES, Sources},
+    source::{ActiveSource, Sources},
 };
 use futures::StreamExt as _;
 
@@ -130,11 +130,8 @@ async fn receive(
         received_at: receiver.clock.now(),
     };
     let source = receiver.sources.find(attempt.slug);
-    let limit = source
-        .as_ref()
-        .map_or(DEFAULT_BODY_LIMIT_BYTES as usize, |source| {
-            source.body_limit_bytes
-        });
+    // The same for every name: how much is read tells nobody which sources there are.
+    let limit = receiver.sources.largest_body_bytes();
     let (answer, body_bytes) = match read(&headers, body, limit).await {
         Ok(body) => {
             let bytes = body.len();
@@ -241,13 +238,19 @@ fn examine(
     let Some(keys) = &source.keys else {
         return Err(imitated(Refusal::NoActiveSecret));
     };
-    let Examined { verified, text } = signature::examine(keys, &request, now, source.tolerance)
-        .map_err(|reject| {
-            if reject == Reject::SignatureMismatch {
-                source.no_key_matched();
-            }
-            Refusal::Signature(reject)
-        })?;
+    let refused = |reject| {
+        if reject == Reject::SignatureMismatch {
+            source.no_key_matched();
+        }
+        Refusal::Signature(reject)
+    };
+    if body.len() > source.body_limit_bytes {
+        // Only who proves to be the sender learns what the source takes.
+        signature::verify(keys, &request, now, source.tolerance).map_err(refused)?;
+        return Err(Refusal::BodyTooLarge);
+    }
+    let Examined { verified, text } =
+        signature::examine(keys, &request, now, source.tolerance).map_err(refused)?;
     if source.account.as_deref() != verified.account {
         return Err(Refusal::OtherAccount);
     }

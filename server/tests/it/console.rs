@@ -158,7 +158,7 @@ async fn a_session_is_kept_under_the_hash_of_its_id(owner: PgPool) {
 async fn guessing_locks_the_account_and_waiting_unlocks_it(owner: PgPool) {
     let house = House::new(owner).await;
     house.operator().await;
-    for _ in 0..engine::operator::ACCOUNT_LIMIT {
+    for _ in 0..engine::operator::PAIR_LIMIT {
         assert!(
             sign_in(&house, "wrong", "/")
                 .await
@@ -173,6 +173,12 @@ async fn guessing_locks_the_account_and_waiting_unlocks_it(owner: PgPool) {
             "even the right password waits"
         );
     }
+    // Who guesses from one place does not lock the person out elsewhere.
+    let elsewhere = house
+        .engine
+        .sign_in("anna@example.org", PASSWORD, "198.51.100.9")
+        .await;
+    assert!(elsewhere.is_ok(), "{elsewhere:?}");
     house.engine.clock().advance(engine::operator::WINDOW);
     assert_eq!(sign_in(&house, PASSWORD, "/").await.header("location"), "/");
     assert_eq!(
@@ -310,4 +316,41 @@ async fn the_jump_finds_a_job_by_any_of_its_names(owner: PgPool) {
         !page.text.contains("\"><script>"),
         "what was typed is shown as text"
     );
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn a_new_password_replaces_the_old_and_a_disabled_account_opens_nothing(owner: PgPool) {
+    let house = House::new(owner).await;
+    house.operator().await;
+    let (email, new) = ("Anna@example.org", "a quite different password");
+    let mut conn = house.engine.pool().acquire().await.unwrap();
+    let known = engine::operator::set_password(&mut conn, email, new).await;
+    assert!(known.unwrap().is_some());
+    assert!(house.engine.sign_in(email, PASSWORD, "a").await.is_err());
+    assert!(house.engine.sign_in(email, new, "a").await.is_ok());
+
+    let session = cookie(&sign_in(&house, new, "/").await);
+    let signed_in = async || {
+        let answer = get(&house, "/jump?q=x", &session).await;
+        !answer.header("location").starts_with("/sign-in")
+    };
+    assert!(signed_in().await);
+    let disabled = engine::operator::disable(&mut conn, &house.engine, email).await;
+    assert!(disabled.unwrap().is_some());
+    assert!(house.engine.sign_in(email, new, "a").await.is_err());
+    assert!(!signed_in().await);
+    let again = engine::operator::disable(&mut conn, &house.engine, email).await;
+    assert_eq!(again.unwrap(), None);
+    let listed = engine::operator::list(&mut conn).await.unwrap();
+    assert!(listed.iter().all(|one| one.disabled_at.is_some()));
+}
+
+#[tokio::test]
+async fn what_is_counted_is_served_on_an_address_of_its_own() {
+    use axum::http::StatusCode;
+    use tower::ServiceExt as _;
+    let routes = server::http::ops::metrics_routes(server::telemetry::metrics());
+    let ask = Request::get("/metrics").body(Body::empty()).unwrap();
+    let answer = routes.oneshot(ask).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
 }

@@ -104,6 +104,8 @@ fn args() -> ServeArgs {
             master_key: None,
         },
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        metrics: None,
+        proxies: 0,
         only: Vec::new(),
         public_url: None,
         site_root: "no-such-site".into(),

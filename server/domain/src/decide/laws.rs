@@ -5,7 +5,7 @@ mod stories;
 
 use std::collections::BTreeMap;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::id::{ApiKeyId, TenantId};
 use sqlx::PgConnection;
 
-use super::Caller;
+use super::{Caller, Listed};
 use crate::error::StoreError;
 
 pub(super) async fn insert(
@@ -61,4 +61,25 @@ pub(super) async fn revoke(
     .execute(conn)
     .await?;
     Ok(done.rows_affected() > 0)
+}
+
+pub(super) async fn list(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+) -> Result<Vec<Listed>, StoreError> {
+    let rows = sqlx::query!(
+        "SELECT api_key_id, name, livemode, created_at, revoked_at FROM api_keys
+         WHERE tenant_id = $1 ORDER BY api_key_id",
+        tenant.0,
+    )
+    .fetch_all(conn)
+    .await?;
+    let listed = rows.into_iter().map(|row| Listed {
+        key: ApiKeyId(row.api_key_id),
+        name: row.name,
+        livemode: row.livemode,
+        created_at: row.created_at,
+        revoked_at: row.revoked_at,
+    });
+    Ok(listed.collect())
 }

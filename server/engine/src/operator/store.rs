@@ -5,7 +5,7 @@ use domain::id::OperatorId;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{AddOperatorError, NewOperator, Operator};
+use super::{AddOperatorError, Listed, NewOperator, Operator};
 use crate::error::StoreError;
 
 struct Row {
@@ -122,7 +122,7 @@ pub(super) async fn renew_hash(
 /// Records an attempt for each subject and returns the rows, so that they can be taken back.
 pub(super) async fn record_attempt(
     conn: &mut PgConnection,
-    subjects: &[String; 2],
+    subjects: &[String; 3],
     at: DateTime<Utc>,
 ) -> Result<Vec<i64>, StoreError> {
     let rows = sqlx::query_scalar!(
@@ -138,20 +138,22 @@ pub(super) async fn record_attempt(
 
 pub(super) async fn count_since(
     conn: &mut PgConnection,
-    [first, second]: &[String; 2],
+    [first, second, third]: &[String; 3],
     since: DateTime<Utc>,
-) -> Result<[i64; 2], StoreError> {
+) -> Result<[i64; 3], StoreError> {
     let row = sqlx::query!(
         r#"SELECT count(*) FILTER (WHERE subject = $1) AS "first!",
-                  count(*) FILTER (WHERE subject = $2) AS "second!"
-           FROM sign_in_failures WHERE subject IN ($1, $2) AND failed_at > $3"#,
+                  count(*) FILTER (WHERE subject = $2) AS "second!",
+                  count(*) FILTER (WHERE subject = $3) AS "third!"
+           FROM sign_in_failures WHERE subject IN ($1, $2, $3) AND failed_at > $4"#,
         first,
         second,
+        third,
         since,
     )
     .fetch_one(conn)
     .await?;
-    Ok([row.first, row.second])
+    Ok([row.first, row.second, row.third])
 }
 
 pub(super) async fn take_back(conn: &mut PgConnection, rows: &[i64]) -> Result<(), StoreError> {
@@ -164,9 +166,60 @@ pub(super) async fn take_back(conn: &mut PgConnection, rows: &[i64]) -> Result<(
     Ok(())
 }
 
-pub(super) async fn forget(conn: &mut PgConnection, subject: &str) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM sign_in_failures WHERE subject = $1", subject)
-        .execute(conn)
-        .await?;
+pub(super) async fn forget(conn: &mut PgConnection, subjects: &[String]) -> Result<(), StoreError> {
+    sqlx::query!(
+        "DELETE FROM sign_in_failures WHERE subject = ANY ($1)",
+        subjects
+    )
+    .execute(conn)
+    .await?;
     Ok(())
+}
+
+pub(super) async fn list(conn: &mut PgConnection) -> Result<Vec<Listed>, StoreError> {
+    let rows = sqlx::query!("SELECT email, name, role, disabled_at FROM operators ORDER BY email")
+        .fetch_all(conn)
+        .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(Listed {
+                role: row.role.parse().map_err(|error: super::UnknownRole| {
+                    StoreError::inconsistent("operators", "role", error)
+                })?,
+                email: row.email,
+                name: row.name,
+                disabled_at: row.disabled_at,
+            })
+        })
+        .collect()
+}
+
+pub(super) async fn disable(
+    conn: &mut PgConnection,
+    email: &str,
+    at: DateTime<Utc>,
+) -> Result<Option<OperatorId>, StoreError> {
+    let id = sqlx::query_scalar!(
+        "UPDATE operators SET disabled_at = $2 WHERE email = $1 AND disabled_at IS NULL RETURNING operator_id",
+        email,
+        at,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(OperatorId))
+}
+
+pub(super) async fn set_hash(
+    conn: &mut PgConnection,
+    email: &str,
+    hash: &str,
+) -> Result<Option<OperatorId>, StoreError> {
+    let id = sqlx::query_scalar!(
+        "UPDATE operators SET password_hash = $2 WHERE email = $1 AND disabled_at IS NULL RETURNING operator_id",
+        email,
+        hash,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(OperatorId))
 }

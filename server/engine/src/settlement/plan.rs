@@ -265,7 +265,11 @@ impl<'a> Plan<'a> {
     }
 
     fn wait(&self, event: &Due, reason: WaitReason) -> Outcome {
-        let due_at = Some(self.setting.patience.next(self.now, event.attempts));
+        let due_at = Some(
+            self.setting
+                .patience
+                .next_for(reason, self.now, event.attempts),
+        );
         let attempts = event.attempts.saturating_add(1);
         Outcome {
             due_at,

@@ -18,7 +18,7 @@ use domain::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{MasterKey, SourceRow, VaultError, store};
+use super::{DEFAULT_BODY_LIMIT_BYTES, MasterKey, SourceRow, VaultError, store};
 use crate::{Engine, error::StoreError};
 
 /// How long a change made by another process may take to be noticed.
@@ -96,6 +96,13 @@ impl Sources {
         self.known().get(slug).cloned()
     }
 
+    /// The largest body that any source may send, in bytes.
+    pub fn largest_body_bytes(&self) -> usize {
+        let known = self.known();
+        let largest = known.values().map(|source| source.body_limit_bytes).max();
+        largest.unwrap_or(DEFAULT_BODY_LIMIT_BYTES as usize)
+    }
+
     fn known(&self) -> Arc<BySlug> {
         self.0
             .read()
@@ -158,7 +165,16 @@ impl SourceKeeper {
                         source,
                     })
             });
-            let texts = opened.collect::<Result<Vec<_>, _>>()?;
+            let opened: Vec<_> = opened.collect();
+            if before.is_empty()
+                && opened.iter().any(Result::is_err)
+                && opened.iter().all(Result::is_err)
+            {
+                // At the start this is the wrong master key, and better said than served.
+                opened.into_iter().collect::<Result<Vec<_>, _>>()?;
+                continue;
+            }
+            let texts: Vec<_> = opened.into_iter().filter_map(told).collect();
             let active = activate(row, &texts);
             if let Some(known) = before.get(&slug) {
                 active.wants_new_keys.store(
@@ -218,6 +234,17 @@ impl SourceKeeper {
         }
         Ok(rows)
     }
+}
+
+/// A secret that opens. One that does not was changed behind our back: it is left out and logged, and
+/// neither the others nor other sources suffer from it.
+fn told(opened: Result<String, SourcesError>) -> Option<String> {
+    opened
+        .inspect_err(|error| {
+            let cause = std::error::Error::source(error).map(ToString::to_string);
+            tracing::error!(%error, cause, "a secret is left out");
+        })
+        .ok()
 }
 
 /// Parses the keys. They were checked when they were given, so one that fails here was changed behind

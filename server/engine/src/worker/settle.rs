@@ -330,10 +330,16 @@ fn remedy(error: &SettleError, part: &Part) -> Remedy {
             Remedy::Storage
         };
     };
-    let code = database.code().unwrap_or_default();
-    match &*code {
+    by_code(&database.code().unwrap_or_default(), part.races)
+}
+
+/// What an SQLSTATE asks for after so many races.
+fn by_code(code: &str, races: u8) -> Remedy {
+    match code {
         // serialization_failure, deadlock_detected, lock_not_available
-        "40001" | "40P01" | "55P03" if part.races < RACES => Remedy::Again,
+        "40001" | "40P01" | "55P03" if races < RACES => Remedy::Again,
+        // query_canceled: a time limit was hit, which fewer events may keep.
+        "57014" => Remedy::Isolate,
         // Connection, resources, operator intervention, system, read-only: no event is at fault.
         code if ["08", "25", "53", "57", "58"]
             .iter()
@@ -362,4 +368,24 @@ fn explain(error: &SettleError) -> String {
         .filter(|c| !c.is_control())
         .take(MAX_REASON_CHARS)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_database_says_whose_fault_it_is() {
+        for (code, remedy) in [
+            ("40P01", Remedy::Again),
+            ("57014", Remedy::Isolate),
+            ("57P01", Remedy::Storage),
+            ("08006", Remedy::Storage),
+            ("53300", Remedy::Storage),
+            ("23514", Remedy::Isolate),
+        ] {
+            assert_eq!(by_code(code, 0), remedy, "{code}");
+        }
+        assert_eq!(by_code("40P01", RACES), Remedy::Isolate);
+    }
 }

@@ -7,7 +7,7 @@ use engine::{
 };
 use sqlx::PgPool;
 
-use crate::bench::{Bench, failed};
+use crate::bench::{Bench, failed, succeeded, succeeded_by_reference};
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn credit_past_its_date_becomes_breakage_also_when_it_returns_late(pool: PgPool) {
@@ -77,9 +77,8 @@ async fn maintenance_keeps_partitions_ahead_and_sweeps_what_is_over(pool: PgPool
 async fn a_step_of_maintenance_that_fails_stops_no_other(pool: PgPool) {
     let bench = Bench::new(pool).await;
     let now = bench.now();
-    // A payload of a month without a partition keeps that partition from being made.
-    sqlx::query("INSERT INTO event_payloads (event_id, received_at, body, headers) VALUES (1, $1, '', '[]')")
-        .bind(now)
+    // Something else covers that month already, under another name.
+    sqlx::query("CREATE TABLE odd PARTITION OF event_payloads FOR VALUES FROM ('2026-11-01') TO ('2026-12-01')")
         .execute(&bench.owner)
         .await
         .unwrap();
@@ -96,4 +95,73 @@ async fn a_step_of_maintenance_that_fails_stops_no_other(pool: PgPool) {
         .await
         .unwrap();
     assert_eq!(sessions, 0);
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn a_payload_that_came_before_its_partition_moves_into_it(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    bench.grant("10", None).await;
+    let job = bench.submit(4).await;
+    // No partition was made yet: the payload lies in the default one.
+    let event = bench.hear(&succeeded("e1", job, 3, 1)).await;
+    let place = async || -> String {
+        sqlx::query_scalar(
+            "SELECT tableoid::regclass::text FROM event_payloads WHERE event_id = $1",
+        )
+        .bind(event.0)
+        .fetch_one(&bench.owner)
+        .await
+        .unwrap()
+    };
+    assert_eq!(place().await, "event_payloads_default");
+    maintain(&bench.engine, 10).await.unwrap();
+    assert_eq!(place().await, "event_payloads_202611");
+    bench.settle().await;
+    assert_eq!(bench.outcome(event).await, "applied");
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn a_batch_ends_before_its_bodies_fill_the_memory(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    bench.grant("10", None).await;
+    let large = "x".repeat(9 << 20);
+    for number in 0..3 {
+        let job = bench.submit(1).await;
+        let mut body = succeeded(&format!("e{number}"), job, 1, 1);
+        body["data"]["logs"] = large.clone().into();
+        bench.hear(&body).await;
+    }
+    let settler = bench.settler();
+    let mut batches = Vec::new();
+    loop {
+        match settler.work().await.unwrap() {
+            0 => break,
+            settled => batches.push(settled),
+        }
+    }
+    assert_eq!(batches, [2, 1]);
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn what_names_no_job_is_looked_at_ever_more_rarely(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    let event = bench
+        .hear(&succeeded_by_reference("e1", "task-7", 2, 1))
+        .await;
+    let wait = async || -> f64 {
+        sqlx::query_scalar(
+            "SELECT extract(epoch FROM due_at - $2)::float8 FROM events WHERE event_id = $1",
+        )
+        .bind(event.0)
+        .bind(bench.now())
+        .fetch_one(&bench.owner)
+        .await
+        .unwrap()
+    };
+    bench.settle().await;
+    assert_eq!(wait().await, 0.25);
+    for _ in 0..20 {
+        bench.settle_after(TimeDelta::minutes(16)).await;
+    }
+    assert_eq!(wait().await, 900.0);
 }

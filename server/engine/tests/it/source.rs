@@ -147,6 +147,35 @@ async fn a_secret_moved_to_another_source_does_not_open(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn a_secret_that_does_not_open_harms_no_other_source(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    let engine = &bench.engine;
+    let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    for slug in ["broken", "whole"] {
+        let new = NewSource::new(slug, Adapter::Generic, Scheme::StandardWebhooksV1);
+        engine.add_source(&new, "test").await.unwrap();
+        engine
+            .add_source_secret(&master(), slug, secret, "test")
+            .await
+            .unwrap();
+    }
+    let sources = SourceKeeper::load(engine.clone(), master()).await.unwrap();
+    sqlx::query(
+        "UPDATE source_secrets SET nonce = decode(repeat('00', 24), 'hex')
+         WHERE source_id = (SELECT source_id FROM sources WHERE slug = 'broken')",
+    )
+    .execute(&bench.owner)
+    .await
+    .unwrap();
+    engine.disable_source("acme", "test").await.unwrap();
+    sources.refresh().await.unwrap();
+    let known = sources.sources();
+    assert!(known.find("acme").unwrap().disabled, "the rest is fresh");
+    assert!(known.find("whole").unwrap().keys.is_some());
+    assert!(known.find("broken").unwrap().keys.is_none());
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn wrong_settings_are_refused_when_they_are_given(pool: PgPool) {
     let bench = Bench::new(pool).await;
     let engine = &bench.engine;

@@ -71,6 +71,26 @@ fn wrong() -> Vec<(Letter, u16, &'static str)> {
             "content_encoding",
         ),
         (letter("msg_1", vec![b' '; 5000]), 413, "body_too_large"),
+        (
+            letter("msg_1", vec![b' '; 5000]).without("webhook-signature"),
+            401,
+            "missing_header",
+        ),
+        (
+            letter("msg_1", vec![b' '; 5000]).to("/webhooks/nobody"),
+            401,
+            "unknown_source",
+        ),
+        (
+            letter("msg_1", vec![b' '; (1 << 20) + 1]).to("/webhooks/nobody"),
+            413,
+            "body_too_large",
+        ),
+        (
+            letter("msg_1", vec![b' '; (1 << 20) + 1]),
+            413,
+            "body_too_large",
+        ),
         (letter("msg_1", ""), 400, "empty_body"),
         (letter("msg_1", "{"), 400, "invalid_json"),
         (letter("msg_1", deep), 400, "invalid_json"),

@@ -11,6 +11,9 @@ use uuid::Uuid;
 use super::numbers;
 use crate::error::StoreError;
 
+/// Bodies a batch may hold in memory, in bytes; one larger body is a batch of its own.
+const MOST_BYTES: i64 = 16 << 20;
+
 /// A claimed event, locked until the transaction ends.
 #[derive(Clone, Debug)]
 pub struct Due {
@@ -67,6 +70,9 @@ impl TryFrom<DueRow> for Due {
 
 /// Claims what is longest due. The lock is taken before the body is read, so a worker that is passed
 /// over reads nothing.
+///
+/// A batch ends before its bodies come to more than [`MOST_BYTES`], with one event at least: what it leaves
+/// out is still due.
 pub(in crate::settlement) async fn claim_shard(
     conn: &mut PgConnection,
     (shard, of): (i16, i16),
@@ -78,16 +84,23 @@ pub(in crate::settlement) async fn claim_shard(
         r#"WITH due AS MATERIALIZED (
                SELECT event_id, due_at, source_id, livemode, job_hint, provider_reference, received_at, attempts
                FROM events WHERE due_at <= $1 AND shard % $2 = $3
-               ORDER BY due_at, event_id LIMIT $4 FOR UPDATE SKIP LOCKED)
-           SELECT due.event_id, due.due_at AS "due_at!", due.source_id, due.livemode, s.adapter, due.job_hint,
-                  due.provider_reference, due.received_at, due.attempts, p.body AS "body?"
-           FROM due JOIN sources s USING (source_id)
-           LEFT JOIN event_payloads p ON p.event_id = due.event_id AND p.received_at = due.received_at
-           ORDER BY due.due_at, due.event_id"#,
+               ORDER BY due_at, event_id LIMIT $4 FOR UPDATE SKIP LOCKED),
+           weighed AS (
+               SELECT due.*, p.body, sum(coalesce(octet_length(p.body), 0)) OVER (ORDER BY due.due_at, due.event_id)
+                      - coalesce(octet_length(p.body), 0) AS bytes_before
+               FROM due
+               LEFT JOIN event_payloads p ON p.event_id = due.event_id AND p.received_at = due.received_at)
+           SELECT event_id AS "event_id!", due_at AS "due_at!", source_id AS "source_id!", livemode AS "livemode!",
+                  s.adapter, job_hint, provider_reference, received_at AS "received_at!", attempts AS "attempts!",
+                  body AS "body?"
+           FROM weighed JOIN (SELECT source_id, adapter FROM sources) s USING (source_id)
+           WHERE bytes_before < $5
+           ORDER BY due_at, event_id"#,
         now,
         of,
         shard,
         limit,
+        MOST_BYTES,
     )
     .fetch_all(conn)
     .await?;
