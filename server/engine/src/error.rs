@@ -47,6 +47,17 @@ impl StoreError {
         answered && !self.outcome_unknown()
     }
 
+    /// Whether a statement took longer than its time limit.
+    pub fn timed_out(&self) -> bool {
+        match self {
+            // query_canceled
+            Self::Database(sqlx::Error::Database(error)) => {
+                error.code().is_some_and(|code| code == "57014")
+            }
+            Self::Database(_) | Self::Inconsistent { .. } => false,
+        }
+    }
+
     /// Whether the connection was lost, so that the outcome of a statement in flight is unknown.
     pub fn outcome_unknown(&self) -> bool {
         match self {

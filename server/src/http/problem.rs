@@ -153,6 +153,10 @@ impl Problem {
         let cause = std::error::Error::source(error).map(ToString::to_string);
         tracing::error!(%error, cause, "storage failed");
         match error {
+            StoreError::Database(_) if error.timed_out() => Self::new(
+                Kind::Overloaded,
+                "The database took too long over it: ask for less, such as one wallet or one state.",
+            ),
             StoreError::Database(_) if error.is_refusal() => Self::new(
                 Kind::Internal,
                 "The database refused what should have been right.",

@@ -214,3 +214,20 @@ async fn jobs_are_listed_newest_first_in_pages_that_do_not_shift(owner: PgPool) 
         assert_eq!(answer.outcome(), "422 invalid", "{query}");
     }
 }
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn a_list_that_takes_too_long_is_given_up_and_says_so(owner: PgPool) {
+    let house = House::new(owner).await;
+    let mut gate = house.owner.begin().await.unwrap();
+    sqlx::query("LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+        .execute(&mut *gate)
+        .await
+        .unwrap();
+    let answer = house.call(Method::GET, "/v1/jobs", None).await;
+    assert_eq!(answer.outcome(), "503 overloaded");
+    gate.rollback().await.unwrap();
+    assert_eq!(
+        house.call(Method::GET, "/v1/jobs", None).await.outcome(),
+        "200"
+    );
+}

@@ -204,13 +204,9 @@ pub(super) async fn list(
         // One more than asked for tells whether there is a next page.
         limit: limit + 1,
     };
-    let mut conn = api
-        .engine
-        .pool()
-        .acquire()
-        .await
-        .map_err(StoreError::from)?;
-    let mut jobs = views::list(&mut conn, tenant, livemode, &filter).await?;
+    // A list has a time limit: it must not hold the books up.
+    let mut books = api.engine.snapshot().await?;
+    let mut jobs = views::list(&mut books, tenant, livemode, &filter).await?;
     let shown = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = jobs.len() > shown;
     jobs.truncate(shown);
