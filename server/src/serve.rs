@@ -272,6 +272,10 @@ impl Parts<'_> {
             if !args.has(Role::Worker) {
                 settings.settlers = 0;
             }
+            if args.has(Role::Scheduler) && args.reconcile_minutes > 0 {
+                let minutes = u64::from(args.reconcile_minutes);
+                settings.reconcile_every = Some(Duration::from_secs(60 * minutes));
+            }
             if let Some(inbox) = inbox {
                 settings.busy = Arc::new(move || inbox.depth() > 0);
             }

@@ -11,6 +11,7 @@ pub mod canonical;
 pub mod code;
 pub mod decide;
 pub mod event;
+pub mod exception;
 pub mod fact;
 pub mod id;
 pub mod job;

@@ -6,11 +6,16 @@
 
 mod views;
 
+use chrono::{DateTime, Utc};
 use domain::{
     canonical::Hash,
+    exception::Class,
+    id::TenantId,
+    money::Currency,
     settlement::{Effect, SettlementKey},
 };
 use futures::TryStreamExt;
+use rust_decimal::Decimal;
 use sqlx::PgPool;
 
 use crate::{
@@ -25,9 +30,33 @@ pub const MOST_BREAKS: usize = 1000;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Break {
     /// Which check found it.
-    pub check: &'static str,
+    pub check: Class,
+    /// Whose books it is in, where it is in a tenant's.
+    pub tenant: Option<TenantId>,
+    /// What it is about: an id, and what of it where the id alone is not one thing.
+    pub subject: String,
+    /// The number that should be there, where it is about a number.
+    pub expected: Option<Decimal>,
+    /// The number that is there.
+    pub actual: Option<Decimal>,
+    /// Currency of both, where they are money.
+    pub currency: Option<Currency>,
     /// What is wrong, with ids and numbers.
     pub line: String,
+}
+
+impl Break {
+    fn about(check: Class, subject: String, line: String) -> Self {
+        Self {
+            check,
+            tenant: None,
+            subject,
+            expected: None,
+            actual: None,
+            currency: None,
+            line,
+        }
+    }
 }
 
 /// What was checked and what was found.
@@ -35,8 +64,10 @@ pub struct Break {
 pub struct Report {
     /// Rows that were examined.
     pub examined: Examined,
-    /// Names of the checks that ran.
-    pub checks: Vec<&'static str>,
+    /// The checks that ran.
+    pub checks: Vec<Class>,
+    /// Those that found more than [`MOST_BREAKS`]; the rest is not listed.
+    pub cut_short: Vec<Class>,
     /// What does not add up; empty when the books are in order.
     pub breaks: Vec<Break>,
     /// The newest line of the audit log, when its chain is whole. Noted elsewhere, it shows later
@@ -71,6 +102,14 @@ impl Report {
 /// # Errors
 /// [`StoreError`]; a break is not an error but part of the report.
 pub async fn verify(pool: &PgPool) -> Result<Report, StoreError> {
+    examine(pool, None).await
+}
+
+/// [`verify`], and whether every event that was due before an instant has its outcome.
+pub(crate) async fn examine(
+    pool: &PgPool,
+    due_before: Option<DateTime<Utc>>,
+) -> Result<Report, StoreError> {
     let mut tx = pool
         .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         .await?;
@@ -81,23 +120,33 @@ pub async fn verify(pool: &PgPool) -> Result<Report, StoreError> {
     views::run_checks(&mut tx, &mut report).await?;
     hash_again(&mut tx, &mut report).await?;
     follow_audit(&mut tx, &mut report).await?;
+    if let Some(instant) = due_before {
+        views::stuck_events(&mut tx, &mut report, instant).await?;
+    }
     tx.rollback().await?;
     Ok(report)
 }
 
 /// Computes the hash of every settlement from its rows, one at a time.
 async fn hash_again(conn: &mut sqlx::PgConnection, report: &mut Report) -> Result<(), StoreError> {
-    const CHECK: &str = "content_hash";
-    report.checks.push(CHECK);
+    report.checks.push(Class::Content);
     let mut settlements = views::contents(conn);
     let mut found = 0;
     while let Some((key, effect, recorded)) = settlements.try_next().await? {
-        if found < MOST_BREAKS && hash(&effect, &key) != Some(recorded) {
-            found += 1;
-            let line =
-                format!("{key}: its content does not have the hash {recorded} it was written with");
-            report.breaks.push(Break { check: CHECK, line });
+        if hash(&effect, &key) == Some(recorded) {
+            continue;
         }
+        found += 1;
+        if found > MOST_BREAKS {
+            report.cut_short.push(Class::Content);
+            break;
+        }
+        let line =
+            format!("{key}: its content does not have the hash {recorded} it was written with");
+        report.breaks.push(Break {
+            tenant: Some(key.tenant),
+            ..Break::about(Class::Content, key.to_string(), line)
+        });
     }
     Ok(())
 }
@@ -107,14 +156,16 @@ async fn follow_audit(
     conn: &mut sqlx::PgConnection,
     report: &mut Report,
 ) -> Result<(), StoreError> {
-    const CHECK: &str = "audit_chain";
-    report.checks.push(CHECK);
+    report.checks.push(Class::Audit);
     match follow(conn).await? {
         Ok(head) => report.audit_head = Some(head),
-        Err(found) => report.breaks.push(Break {
-            check: CHECK,
-            line: format!("audit log: {found}"),
-        }),
+        Err(found) => {
+            let line = format!("audit log: {found}");
+            let subject = "audit log".to_owned();
+            report
+                .breaks
+                .push(Break::about(Class::Audit, subject, line));
+        }
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 pub mod expire;
 pub mod maintain;
+pub mod reconcile;
 pub mod settle;
 
 use std::{sync::Arc, time::Duration};
@@ -69,6 +70,8 @@ pub struct Settings {
     pub poll: Duration,
     /// How long waiting and failing events wait.
     pub patience: Patience,
+    /// Pause between reconciliation runs; none are scheduled when `None`.
+    pub reconcile_every: Option<Duration>,
     /// Rejected deliveries to keep.
     pub rejected_deliveries: i32,
     /// Whether receivers are busy.
@@ -87,6 +90,7 @@ impl Default for Settings {
             busy_batch: 100,
             poll: Duration::from_millis(250),
             patience: Patience::default(),
+            reconcile_every: None,
             rejected_deliveries: 10_000,
             busy: Arc::new(|| false),
             checkpoint: None,
@@ -117,6 +121,9 @@ pub fn spawn(
         settings.rejected_deliveries,
         stop.clone(),
     ));
+    if let Some(every) = settings.reconcile_every {
+        workers.spawn(reconcile::run(engine.clone(), every, stop.clone()));
+    }
     workers
 }
 

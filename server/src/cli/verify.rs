@@ -1,6 +1,6 @@
 //! `quittance verify`: are the books in order? Exit status 0 when they are, 1 when they are not.
 
-use engine::books::{self, Report};
+use engine::books::{self, MOST_BREAKS, Report};
 
 use super::Outcome;
 use crate::{config::DataArgs, database::Database};
@@ -48,6 +48,9 @@ fn lines(report: &Report) -> String {
         text += &format!("{verdict} {check}\n");
         for found in breaks {
             text += &format!("      {}\n", found.line);
+        }
+        if report.cut_short.contains(check) {
+            text += &format!("      more than {MOST_BREAKS} breaks; the rest is not listed\n");
         }
     }
     text

@@ -245,6 +245,8 @@ async fn the_application_cannot_rewrite_history(owner: PgPool) {
         "conflicts",
         "case_decisions",
         "provider_references",
+        "job_corrections",
+        "exception_notes",
         "audit_log",
     ] {
         assert!(

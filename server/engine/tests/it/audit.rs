@@ -83,7 +83,7 @@ async fn a_line_that_was_changed_is_named(pool: PgPool) {
     assert_eq!(follow(&bench).await, Err(found));
     let report = engine::books::verify(bench.engine.pool()).await.unwrap();
     assert_eq!(report.breaks.len(), 1);
-    assert_eq!(report.breaks[0].check, "audit_chain");
+    assert_eq!(report.breaks[0].check.as_str(), "audit_chain");
 }
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]

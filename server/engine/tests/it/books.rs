@@ -66,7 +66,7 @@ async fn damage(pool: PgPool, statement: &str, expected: &[&str]) {
         .await
         .breaks
         .iter()
-        .map(|found| found.check)
+        .map(|found| found.check.as_str())
         .collect();
     found.sort_unstable();
     found.dedup();
@@ -107,6 +107,12 @@ damages! {
         => ["a_lot_is_what_its_draws_left", "available_is_the_sum_of_the_lots"];
     a_lost_step_is_found:
         "DELETE FROM job_transitions WHERE to_state = 'running'" => ["a_job_took_its_steps"];
+    a_changed_price_is_found:
+        "UPDATE price_versions SET terms = jsonb_set(terms, '{components,0,price}', '\"2\"')"
+        => ["a_price_is_as_it_was_frozen"];
+    a_correction_that_is_not_noted_is_found:
+        "UPDATE jobs SET correction = correction + 1, due = due - 1 WHERE due >= 1"
+        => ["a_job_is_corrected_as_noted"];
     an_event_that_forgot_what_it_caused_is_found:
         "UPDATE events SET state = 'received', due_at = received_at, decided_at = NULL WHERE event_key = 'a'"
         => ["a_settlement_has_its_event"];

@@ -15,6 +15,7 @@ mod keys;
 mod ledger;
 mod orders;
 mod race;
+mod reconcile;
 mod scarce;
 mod settle;
 mod source;

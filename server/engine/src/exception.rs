@@ -1,0 +1,202 @@
+//! Exceptions: who looks after one, what was seen, and what can be put right from here.
+//!
+//! Nothing here changes history, and nothing here closes an exception: the next run does, when it finds
+//! the thing right. Each form carries a key, so sending it twice does it once.
+//!
+//! Locks: the exception's row, then that of what is repaired, then the audit log's.
+
+mod store;
+pub mod views;
+
+use chrono::{DateTime, Utc};
+use domain::{
+    exception::{Class, Repair, What},
+    id::OperatorId,
+};
+use serde_json::json;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::{
+    Engine,
+    audit::{self, By},
+    error::StoreError,
+};
+
+/// What a person does about exceptions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step<'a> {
+    /// Takes them.
+    Take,
+    /// Gives them back.
+    GiveBack,
+    /// Asks not to be shown them before an instant.
+    Snooze(DateTime<Utc>),
+    /// Writes down what was seen.
+    Note(&'a str),
+}
+
+/// Why nothing was done.
+#[derive(Debug, thiserror::Error)]
+pub enum ExceptionError {
+    /// No such exception.
+    #[error("there is no such exception")]
+    Unknown,
+    /// It is right already.
+    #[error("it is closed: the last run found it right")]
+    Closed,
+    /// The text is missing or too long.
+    #[error("say it in 1 to 500 characters")]
+    NoText,
+    /// The date is not ahead.
+    #[error("choose a day after today")]
+    NotAhead,
+    /// Nothing of this class is put right from here.
+    #[error("this cannot be put right from here; see what to do below")]
+    NoRepair,
+    /// What is to be repaired is gone or has an outcome.
+    #[error("what is to be repaired is not there any more: run the reconciliation again")]
+    Gone,
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Longest note, in characters.
+const LONGEST: usize = 500;
+
+/// Takes a step about some exceptions, all or none. Sent twice under one key, it is taken once.
+///
+/// # Errors
+/// [`ExceptionError`].
+pub async fn act(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    ids: &[i64],
+    step: Step<'_>,
+    (key, by): (Uuid, By<'_>),
+) -> Result<(), ExceptionError> {
+    let now = engine.clock().now();
+    let (what, text) = match step {
+        Step::Take => (What::Assigned, None),
+        Step::GiveBack => (What::Unassigned, None),
+        Step::Snooze(until) if until <= now => return Err(ExceptionError::NotAhead),
+        Step::Snooze(until) => (What::Snoozed, Some(format!("until {until}"))),
+        Step::Note(text) => (What::Noted, Some(checked(text)?.to_owned())),
+    };
+    for id in ids {
+        let locked = store::lock(conn, *id)
+            .await?
+            .ok_or(ExceptionError::Unknown)?;
+        if !locked.is_open && !matches!(step, Step::Note(_)) {
+            return Err(ExceptionError::Closed);
+        }
+        let note = store::Note {
+            exception: *id,
+            what,
+            by: by.operator,
+            key,
+            text: text.as_deref(),
+            at: now,
+        };
+        if !store::insert_note(conn, &note).await? {
+            continue;
+        }
+        match step {
+            Step::Take => store::set_owner(conn, *id, Some(by.operator)).await?,
+            Step::GiveBack => store::set_owner(conn, *id, None::<OperatorId>).await?,
+            Step::Snooze(until) => store::snooze(conn, *id, until).await?,
+            Step::Note(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn checked(text: &str) -> Result<&str, ExceptionError> {
+    let text = text.trim();
+    if (1..=LONGEST).contains(&text.chars().count()) {
+        Ok(text)
+    } else {
+        Err(ExceptionError::NoText)
+    }
+}
+
+/// Puts right what an exception is about, saying why. Repeating it finds it done.
+///
+/// # Errors
+/// [`ExceptionError`]; the transaction must be rolled back.
+pub async fn repair(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    id: i64,
+    reason: &str,
+    (key, by): (Uuid, By<'_>),
+) -> Result<(), ExceptionError> {
+    let reason = checked(reason)?;
+    let now = engine.clock().now();
+    let locked = store::lock(conn, id)
+        .await?
+        .ok_or(ExceptionError::Unknown)?;
+    let class: Class = locked.class;
+    let repair = class.repair().ok_or(ExceptionError::NoRepair)?;
+    let note = store::Note {
+        exception: id,
+        what: What::Repaired,
+        by: by.operator,
+        key,
+        text: Some(reason),
+        at: now,
+    };
+    if !locked.is_open {
+        return Err(ExceptionError::Closed);
+    }
+    if !store::insert_note(conn, &note).await? {
+        return Ok(());
+    }
+    let changed = match repair {
+        Repair::RebuildBalance => store::rebuild_balance(conn, &locked.subject, now).await?,
+        Repair::RebuildLot => store::rebuild_lot(conn, &locked.subject).await?,
+        Repair::Redrive => store::redrive(conn, &locked.subject, now).await?,
+    };
+    let (before, after) = changed.ok_or(ExceptionError::Gone)?;
+    let object = format!("exc_{id}");
+    let detail = json!({
+        "repair": repair, "subject": locked.subject, "before": before, "after": after,
+    });
+    let line = by.did("exception.repair", &object, detail, Some(reason));
+    Ok(audit::record(conn, engine, &line).await?)
+}
+
+impl Engine {
+    /// Takes a step about exceptions in a transaction of its own.
+    ///
+    /// # Errors
+    /// [`ExceptionError`].
+    pub async fn act_on_exceptions(
+        &self,
+        ids: &[i64],
+        step: Step<'_>,
+        how: (Uuid, By<'_>),
+    ) -> Result<(), ExceptionError> {
+        let mut tx = self.pool().begin().await.map_err(StoreError::from)?;
+        act(&mut tx, self, ids, step, how).await?;
+        tx.commit().await.map_err(StoreError::from)?;
+        Ok(())
+    }
+
+    /// Repairs in a transaction of its own.
+    ///
+    /// # Errors
+    /// [`ExceptionError`].
+    pub async fn repair_exception(
+        &self,
+        id: i64,
+        reason: &str,
+        how: (Uuid, By<'_>),
+    ) -> Result<(), ExceptionError> {
+        let mut tx = self.pool().begin().await.map_err(StoreError::from)?;
+        repair(&mut tx, self, id, reason, how).await?;
+        tx.commit().await.map_err(StoreError::from)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,361 @@
+//! Reconciliation: what is wrong is found, ages, is put right by the way that is offered, and closes itself;
+//! what is right is left alone, however busy the system is.
+
+use chrono::TimeDelta;
+use domain::{
+    exception::{Cause, Class, Repair, State, What},
+    id::OperatorId,
+};
+use engine::{
+    exception::{
+        ExceptionError, Step,
+        views::{self, Exception, Filter},
+    },
+    page::Cursor,
+    reconcile::{ReconcileError, STUCK_AFTER, Tally, views::runs},
+};
+use sqlx::{AssertSqlSafe, PgPool};
+
+use crate::bench::{Bench, by, corrected, failed, started, succeeded, succeeded_by_reference};
+
+/// Books with a bit of everything in them, and an audit log.
+async fn busy(pool: PgPool) -> (Bench, OperatorId) {
+    let bench = Bench::new(pool).await;
+    let who = bench.operator("ann").await;
+    bench.grant("100", None).await;
+    let jobs = [
+        bench.submit(10).await,
+        bench.submit(10).await,
+        bench.submit(7).await,
+    ];
+    bench.hear(&succeeded("a", jobs[0], 4, 2)).await;
+    bench.hear(&corrected("b", jobs[0], 6, 2, 3)).await;
+    bench.hear(&failed("c", jobs[1], 2)).await;
+    bench.hear(&started("d", jobs[2], 2)).await;
+    bench.settle().await;
+    bench.engine.disable_source("acme", "test").await.unwrap();
+    (bench, who)
+}
+
+async fn run(bench: &Bench) -> Tally {
+    bench
+        .engine
+        .reconcile(Cause::CommandLine, None)
+        .await
+        .unwrap()
+}
+
+async fn open(bench: &Bench) -> Vec<Exception> {
+    let filter = Filter {
+        state: Some(State::Open),
+        ..Filter::default()
+    };
+    let mut conn = bench.engine.pool().acquire().await.unwrap();
+    let page = views::list(&mut conn, &filter, Cursor::Newest).await;
+    page.unwrap().rows
+}
+
+/// Does what only the owner of the database can, with the guards off.
+async fn below(bench: &Bench, statements: &str) {
+    let mut conn = bench.owner.acquire().await.unwrap();
+    let off = "SET session_replication_role = replica";
+    sqlx::raw_sql(AssertSqlSafe(format!("{off}; {statements}")))
+        .execute(&mut *conn)
+        .await
+        .unwrap();
+    let on = "SET session_replication_role = DEFAULT";
+    sqlx::raw_sql(on).execute(&mut *conn).await.unwrap();
+}
+
+/// How what was broken is put right.
+enum Mend {
+    /// From the exception itself.
+    Repair,
+    /// By whoever may restore the rows, as the runbook says.
+    Restore(&'static str),
+    /// By the workers.
+    Settle,
+}
+
+/// Breaks the books, and follows the exception of `class` through its life.
+async fn life(pool: PgPool, class: Class, damage: &str, mend: Mend) {
+    let (bench, who) = busy(pool).await;
+    assert_eq!(run(&bench).await.found, 0, "nothing is wrong yet");
+    below(&bench, damage).await;
+
+    let first = run(&bench).await;
+    let found = open(&bench).await;
+    assert_eq!((first.found, first.opened), (found.len(), found.len()));
+    let exception = found
+        .iter()
+        .find(|one| one.class == class)
+        .unwrap_or_else(|| panic!("{found:?}"));
+    let id = exception.id;
+
+    bench.engine.clock().advance(TimeDelta::minutes(5));
+    let second = run(&bench).await;
+    assert_eq!((second.found, second.opened), (first.found, 0));
+    let mut conn = bench.engine.pool().acquire().await.unwrap();
+    let aged = views::find(&mut conn, id).await.unwrap().unwrap();
+    assert_eq!(aged.times_seen, 2);
+    assert_eq!(
+        aged.last_seen_at - aged.first_seen_at,
+        TimeDelta::minutes(5)
+    );
+
+    match mend {
+        Mend::Repair => {
+            let key = bench.engine.mint();
+            for _ in 0..2 {
+                bench
+                    .engine
+                    .repair_exception(id, "as the transfers say", (key, by(who)))
+                    .await
+                    .unwrap();
+            }
+        }
+        Mend::Restore(statements) => {
+            assert_eq!(class.repair(), None);
+            below(&bench, statements).await;
+        }
+        Mend::Settle => {}
+    }
+    bench.settle().await;
+    let last = run(&bench).await;
+    assert_eq!((last.found, last.closed), (0, first.found));
+    let notes = views::notes(&mut conn, id).await.unwrap();
+    let repairs = notes.iter().filter(|note| note.what == What::Repaired);
+    assert_eq!(repairs.count(), usize::from(class.repair().is_some()));
+    assert_eq!(notes.last().unwrap().what, What::Closed);
+
+    // Broken the same way again, it is the same exception.
+    below(&bench, damage).await;
+    let again = run(&bench).await;
+    assert_eq!((again.found, again.opened), (first.found, first.found));
+    let reopened = views::find(&mut conn, id).await.unwrap().unwrap();
+    assert_eq!((reopened.state, reopened.times_seen), (State::Open, 3));
+}
+
+macro_rules! lives {
+    ($($name:ident: $class:ident, $damage:literal, $mend:expr;)*) => {
+        $(#[sqlx::test(migrator = "engine::MIGRATOR")]
+        async fn $name(pool: PgPool) {
+            life(pool, Class::$class, $damage, $mend).await;
+        })*
+
+        /// A class without a life here would be a promise nobody has tried.
+        #[test]
+        fn every_class_has_its_life() {
+            let tried = [$(Class::$class),*];
+            for class in Class::ALL {
+                assert!(tried.contains(class), "{class}");
+            }
+        }
+    };
+}
+
+lives! {
+    a_changed_balance: Balance,
+        "UPDATE balances SET balance = balance + 1 WHERE balance < 0",
+        Mend::Repair;
+    a_trial_balance_that_is_off: TrialBalance,
+        "UPDATE balances SET balance = balance + 1 WHERE balance < 0",
+        Mend::Restore("UPDATE balances SET balance = balance - 1 WHERE balance < 0");
+    an_account_of_another_mode: ModeAndWallet,
+        "UPDATE accounts SET livemode = false WHERE kind = 'revenue'",
+        Mend::Restore("UPDATE accounts SET livemode = true WHERE kind = 'revenue'");
+    a_changed_running_balance: RunningBalances,
+        "UPDATE transfers SET credit_balance = credit_balance + 1 WHERE entry_type = 'remainder'",
+        Mend::Restore("UPDATE transfers SET credit_balance = credit_balance - 1 WHERE entry_type = 'remainder'");
+    a_gap_between_versions: Versions,
+        "UPDATE settlements SET version = 5 WHERE phase = 'adjustment'",
+        Mend::Restore("UPDATE settlements SET version = 1 WHERE phase = 'adjustment'");
+    a_lost_transfer: Transfers,
+        "CREATE TABLE kept AS SELECT * FROM transfers WHERE entry_type = 'release';
+         DELETE FROM transfers WHERE entry_type = 'release'",
+        Mend::Restore("INSERT INTO transfers OVERRIDING SYSTEM VALUE SELECT * FROM kept; DROP TABLE kept");
+    an_event_that_forgot_what_it_caused: SettlementEvent,
+        "UPDATE events SET state = 'received', due_at = received_at, decided_at = NULL WHERE event_key = 'a'",
+        Mend::Settle;
+    a_changed_grant: Grant,
+        "UPDATE lots SET amount = amount + 1",
+        Mend::Restore("UPDATE lots SET amount = amount - 1");
+    a_lost_release: HoldEnd,
+        "CREATE TABLE kept AS SELECT tenant_id, settlement_id, subject_kind, subject_id, phase, version, wallet_id, currency,
+             livemode, amount, snapshot, content_hash, event_id, settled_at FROM settlements WHERE phase = 'release';
+         DELETE FROM settlements WHERE phase = 'release'",
+        Mend::Restore("INSERT INTO settlements (tenant_id, settlement_id, subject_kind, subject_id, phase, version, wallet_id,
+             currency, livemode, amount, snapshot, content_hash, event_id, settled_at) SELECT * FROM kept; DROP TABLE kept");
+    a_job_that_counts_wrong: JobVersions,
+        "UPDATE jobs SET release_version = release_version + 1 WHERE state = 'failed'",
+        Mend::Restore("UPDATE jobs SET release_version = release_version - 1 WHERE state = 'failed'");
+    a_changed_hold: JobCharge,
+        "UPDATE jobs SET held = held + 1 WHERE state = 'running'",
+        Mend::Restore("UPDATE jobs SET held = held - 1 WHERE state = 'running'");
+    a_hold_without_a_live_job: JobHold,
+        "ALTER TABLE jobs DROP CONSTRAINT IF EXISTS jobs_hold_only_in_flight; UPDATE jobs SET held = 1 WHERE state = 'failed'",
+        Mend::Restore("UPDATE jobs SET held = 0 WHERE state = 'failed'");
+    holds_that_do_not_add_up: Holds,
+        "UPDATE jobs SET held = held + 1 WHERE state = 'running'",
+        Mend::Restore("UPDATE jobs SET held = held - 1 WHERE state = 'running'");
+    a_lost_step: JobSteps,
+        "CREATE TABLE kept AS SELECT * FROM job_transitions WHERE to_state = 'running';
+         DELETE FROM job_transitions WHERE to_state = 'running'",
+        Mend::Restore("INSERT INTO job_transitions SELECT * FROM kept; DROP TABLE kept");
+    a_correction_that_nobody_made: JobCorrections,
+        "UPDATE jobs SET correction = 1, due = due - 1 WHERE due >= 1",
+        Mend::Restore("UPDATE jobs SET correction = 0, due = due + 1 WHERE due >= 1");
+    a_changed_lot: LotDraws,
+        "UPDATE lots SET remaining = remaining - 1",
+        Mend::Repair;
+    lots_that_do_not_add_up: Lots,
+        "UPDATE lots SET remaining = remaining - 1",
+        Mend::Restore("UPDATE lots SET remaining = remaining + 1");
+    a_changed_price: Price,
+        "UPDATE price_versions SET terms = jsonb_set(terms, '{components,0,price}', '\"2\"')",
+        Mend::Restore("UPDATE price_versions SET terms = jsonb_set(terms, '{components,0,price}', '\"1\"')");
+    a_changed_snapshot: Content,
+        "UPDATE settlements SET snapshot = snapshot || '{\"x\": 1}' WHERE phase = 'capture'",
+        Mend::Restore("UPDATE settlements SET snapshot = snapshot - 'x' WHERE phase = 'capture'");
+    a_changed_line_of_the_audit_log: Audit,
+        "UPDATE audit_log SET actor = 'nobody' WHERE audit_id = 1",
+        Mend::Restore("UPDATE audit_log SET actor = 'test' WHERE audit_id = 1");
+    an_event_that_is_stuck: EventOutcome,
+        "UPDATE events SET state = 'waiting', reason = 'job_unknown', due_at = received_at - interval '2 hours', decided_at = NULL,
+             attempts = 3 WHERE event_key = 'd'",
+        Mend::Repair;
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn a_busy_system_has_no_exceptions(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    bench.grant("10000", None).await;
+    let stop = tokio_util::sync::CancellationToken::new();
+    let wake = engine::worker::Wake::default();
+    let settings = engine::worker::Settings {
+        settlers: 2,
+        shards: 1,
+        poll: std::time::Duration::from_millis(1),
+        ..Default::default()
+    };
+    let mut workers = engine::worker::spawn(&bench.engine, &settings, &wake, &stop);
+    let load = async {
+        for number in 0..120 {
+            let job = bench.submit(3).await;
+            bench
+                .hear(&succeeded(&format!("s{number}"), job, 2, 1))
+                .await;
+            bench
+                .hear(&corrected(&format!("c{number}"), job, 1, 2, 2))
+                .await;
+            wake.all();
+        }
+    };
+    let watch = async {
+        let mut runs = 0;
+        for _ in 0..8 {
+            assert_eq!(run(&bench).await.found, 0);
+            runs += 1;
+        }
+        runs
+    };
+    let ((), runs) = tokio::join!(load, watch);
+    assert_eq!(runs, 8);
+    stop.cancel();
+    while workers.join_next().await.is_some() {}
+    bench.settle().await;
+    assert_eq!(run(&bench).await.found, 0);
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn one_run_at_a_time_and_a_dead_one_is_abandoned(pool: PgPool) {
+    let (bench, _) = busy(pool).await;
+    // A process that dies in a run leaves this behind, and its lock goes with its connection.
+    sqlx::query(
+        "INSERT INTO reconciliation_runs (cause, started_at, outcome) VALUES ('scheduled', now(), 'running')",
+    )
+    .execute(bench.engine.pool())
+    .await
+    .unwrap();
+    let all =
+        futures::future::join_all((0..4).map(|_| bench.engine.reconcile(Cause::CommandLine, None)))
+            .await;
+    let done = all.iter().filter(|one| one.is_ok()).count();
+    assert!(done >= 1, "{all:?}");
+    assert!(
+        all.iter()
+            .all(|one| matches!(one, Ok(_) | Err(ReconcileError::Busy))),
+        "{all:?}"
+    );
+    let mut conn = bench.engine.pool().acquire().await.unwrap();
+    let rows = runs(&mut conn, Cursor::Newest).await.unwrap().rows;
+    let outcomes: Vec<_> = rows.iter().map(|run| run.outcome.as_str()).collect();
+    assert_eq!(outcomes.last(), Some(&"abandoned"));
+    assert_eq!(
+        outcomes.iter().filter(|one| **one == "in_order").count(),
+        done
+    );
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn people_take_snooze_and_note_and_nothing_of_it_closes(pool: PgPool) {
+    let (bench, ann) = busy(pool).await;
+    let bob = bench.operator("bob").await;
+    below(&bench, "UPDATE lots SET remaining = remaining - 1").await;
+    run(&bench).await;
+    let ids: Vec<_> = open(&bench).await.iter().map(|one| one.id).collect();
+    assert_eq!(ids.len(), 2);
+    let engine = &bench.engine;
+    let key = engine.mint();
+    for _ in 0..2 {
+        let take = engine.act_on_exceptions(&ids, Step::Take, (key, by(ann)));
+        take.await.unwrap();
+    }
+    let mut conn = engine.pool().acquire().await.unwrap();
+    let notes = views::notes(&mut conn, ids[0]).await.unwrap();
+    assert_eq!(notes.len(), 2, "opened, and taken once: {notes:?}");
+    let note = engine.act_on_exceptions(
+        &ids[..1],
+        Step::Note("seen after the restore"),
+        (engine.mint(), by(bob)),
+    );
+    note.await.unwrap();
+
+    let until = bench.now() + TimeDelta::days(1);
+    let snooze = engine.act_on_exceptions(&ids, Step::Snooze(until), (engine.mint(), by(bob)));
+    snooze.await.unwrap();
+    assert_eq!(views::asking(&mut conn, bench.now()).await.unwrap(), 0);
+    assert_eq!(views::asking(&mut conn, until).await.unwrap(), 2);
+    let past = engine.act_on_exceptions(&ids, Step::Snooze(bench.now()), (engine.mint(), by(bob)));
+    assert!(matches!(past.await, Err(ExceptionError::NotAhead)));
+    let silent = engine.act_on_exceptions(&ids, Step::Note("  "), (engine.mint(), by(bob)));
+    assert!(matches!(silent.await, Err(ExceptionError::NoText)));
+    let some = [ids[0], 999];
+    let unknown = engine.act_on_exceptions(&some, Step::GiveBack, (engine.mint(), by(bob)));
+    assert!(matches!(unknown.await, Err(ExceptionError::Unknown)));
+
+    let found = open(&bench).await;
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|one| one.owner.as_ref().unwrap().0 == ann));
+    let without = found.iter().find(|one| one.class == Class::Lots).unwrap();
+    let repair = engine.repair_exception(without.id, "because", (engine.mint(), by(ann)));
+    assert!(matches!(repair.await, Err(ExceptionError::NoRepair)));
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn what_waits_is_stuck_only_when_nobody_looks_at_it(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    bench
+        .hear(&succeeded_by_reference("e1", "task-7", 2, 1))
+        .await;
+    bench.settle().await;
+    bench.settle_after(TimeDelta::minutes(10)).await;
+    assert_eq!(run(&bench).await.found, 0);
+    // The workers stand still.
+    bench
+        .engine
+        .clock()
+        .advance(STUCK_AFTER + TimeDelta::minutes(20));
+    assert_eq!(run(&bench).await.found, 1);
+    assert_eq!(open(&bench).await[0].class.repair(), Some(Repair::Redrive));
+}
