@@ -20,6 +20,8 @@ mod diff;
 #[cfg(feature = "ssr")]
 mod events;
 #[cfg(feature = "ssr")]
+mod exceptions;
+#[cfg(feature = "ssr")]
 mod glossary;
 pub mod islands;
 #[cfg(feature = "ssr")]

@@ -10,6 +10,7 @@ use crate::actions::{ActionFormPage, ActionPage, ApprovalsPage, JobActionFormPag
 use crate::audit::AuditPage;
 use crate::deliveries::DeliveriesPage;
 use crate::events::{EventPage, EventsPage};
+use crate::exceptions::{ExceptionPage, ExceptionsPage, ReconciliationPage};
 use crate::glossary::GlossaryPage;
 use crate::job::JobPage;
 use crate::jobs::{JobsPage, UncertainPage};
@@ -44,6 +45,9 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/wallets/:id/:action") view=ActionFormPage ssr=SsrMode::Async/>
                 <Route path=path!("/jobs/:id/:action") view=JobActionFormPage ssr=SsrMode::Async/>
                 <Route path=path!("/actions/:id") view=ActionPage ssr=SsrMode::Async/>
+                <Route path=path!("/exceptions") view=ExceptionsPage ssr=SsrMode::Async/>
+                <Route path=path!("/exceptions/:id") view=ExceptionPage ssr=SsrMode::Async/>
+                <Route path=path!("/reconciliation") view=ReconciliationPage ssr=SsrMode::Async/>
                 <Route path=path!("/approvals") view=ApprovalsPage ssr=SsrMode::Async/>
                 <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>
                 <Route path=path!("/glossary") view=GlossaryPage ssr=SsrMode::Async/>

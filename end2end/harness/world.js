@@ -61,7 +61,7 @@ export async function begin() {
     ends.push(server.stop);
     const { password, purses, mailboxes } = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'));
     const wallets = purses.map(({ wallet, api_key }) => ({ wallet, apiKey: api_key }));
-    const note = { address: server.address, home, spare, shown, password, wallets, sources: mailboxes };
+    const note = { address: server.address, home, database, spare, shown, password, wallets, sources: mailboxes };
     await writeFile(NOTE, JSON.stringify(note, null, 2));
     for (const role of ROLES) await signIn(server.address, role, password);
   } catch (error) {

@@ -2,6 +2,7 @@
 
 mod admin;
 mod operator;
+mod reconcile;
 mod signature;
 mod source;
 mod threshold;
@@ -40,6 +41,8 @@ enum Command {
     Migrate(DataArgs),
     /// Check the books: balances against transfers, one capture a hold, holds accounted for.
     Verify(DataArgs),
+    /// Check every truth about the books, and keep what does not hold as exceptions.
+    Reconcile(DataArgs),
     /// Work on tenants.
     #[command(subcommand)]
     Tenant(admin::TenantCommand),
@@ -78,6 +81,7 @@ impl Cli {
             Command::Serve(args) => block_on(args.log_format, serve(args)),
             Command::Migrate(data) => block_on(LogFormat::Pretty, migrate(data)),
             Command::Verify(data) => block_on(LogFormat::Pretty, verify::run(data)),
+            Command::Reconcile(data) => block_on(LogFormat::Pretty, reconcile::run(data)),
             Command::Tenant(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Wallet(command) => block_on(LogFormat::Pretty, command.run()),
             Command::ApiKey(command) => block_on(LogFormat::Pretty, command.run()),

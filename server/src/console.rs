@@ -7,6 +7,7 @@
 mod actions;
 mod audit;
 mod cases;
+mod exceptions;
 mod frame;
 mod gate;
 mod headers;
@@ -98,6 +99,9 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .route("/wallets/{wallet}/actions", post(actions::propose))
         .route("/actions/{id}/{step}", post(actions::step))
         .route("/events/{event}/decide", post(cases::decide))
+        .route("/exceptions/act", post(exceptions::act))
+        .route("/exceptions/{id}/{step}", post(exceptions::step))
+        .route("/reconciliation/run", post(exceptions::run))
         .route("/audit/check", post(audit::check))
         .route("/theme", post(preferences::theme))
         .route("/shortcuts", post(preferences::shortcuts))

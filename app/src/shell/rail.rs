@@ -52,6 +52,7 @@ pub(super) fn Rail(frame: FrameData) -> AnyView {
         place("Sources", "/sources", Glyph::Sources, "u"),
         place("Prices", "/prices", Glyph::Prices, "p"),
         place("Audit", "/audit", Glyph::Audit, "a"),
+        place("Reconciliation", "/reconciliation", Glyph::Check, "r"),
     ];
     let desks = (!desks.is_empty()).then(|| {
         view! { <h2 id="rail-desks">"Desks"</h2>{places(desks, &path, Some("rail-desks"))} }

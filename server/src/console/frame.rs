@@ -8,7 +8,8 @@ use app::{
 use axum::http::{HeaderMap, Method, header, request::Parts};
 use domain::event::EventState;
 use engine::{
-    Engine, action, error::StoreError, job::views::uncertain, operator::Operator, overview,
+    Engine, action, error::StoreError, exception, job::views::uncertain, operator::Operator,
+    overview,
 };
 use serde::{Deserialize, Serialize};
 use tower_sessions::Session;
@@ -126,9 +127,18 @@ async fn desks(engine: &Engine, live: bool) -> Result<Vec<Desk>, StoreError> {
         glyph: Glyph::Clock,
         count: stake.iter().map(|one| one.jobs.unsigned_abs()).sum(),
     };
+    let exceptions = Desk {
+        label: "Exceptions".to_owned(),
+        href: "/exceptions?asks=true".to_owned(),
+        glyph: Glyph::Exceptions,
+        count: exception::views::asking(&mut conn, engine.clock().now())
+            .await?
+            .unsigned_abs(),
+    };
     Ok(vec![
+        exceptions,
         contradicted,
-        desk("Conflicts", EventState::Conflict, Glyph::Exceptions),
+        desk("Conflicts", EventState::Conflict, Glyph::Quarantine),
         desk("Rejected", EventState::Rejected, Glyph::StateStop),
         desk("Failing", EventState::Failed, Glyph::StateAttention),
         uncertain,
