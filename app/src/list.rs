@@ -4,6 +4,7 @@
 //! A filter that cannot be read is never dropped silently: the list says so and shows what it shows
 //! without it.
 
+mod export;
 mod key;
 
 use std::fmt::Display;
@@ -15,6 +16,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
 
+pub(crate) use self::export::Export;
 pub(crate) use self::key::Key;
 use crate::shell::{FrameData, Mode};
 use crate::ui::{Chip, Choice, EmptyKind, EmptyState, Glyph, Icon, Pager, Tone, ViewLink};

@@ -8,6 +8,7 @@ mod actions;
 mod audit;
 mod cases;
 mod exceptions;
+mod export;
 mod frame;
 mod gate;
 mod headers;
@@ -99,6 +100,11 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .route("/wallets/{wallet}/actions", post(actions::propose))
         .route("/actions/{id}/{step}", post(actions::step))
         .route("/events/{event}/decide", post(cases::decide))
+        .route("/jobs/export.csv", get(export::list))
+        .route("/events/export.csv", get(export::list))
+        .route("/settlements/export.csv", get(export::list))
+        .route("/audit/export.csv", get(export::list))
+        .route("/wallets/{wallet}/export.csv", get(export::ledger))
         .route("/exceptions/act", post(exceptions::act))
         .route("/exceptions/{id}/{step}", post(exceptions::step))
         .route("/reconciliation/run", post(exceptions::run))

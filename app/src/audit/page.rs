@@ -4,7 +4,7 @@ use engine::audit::views::{self, Entry, Filter};
 use leptos::prelude::*;
 
 use crate::context::page;
-use crate::list::{NoRows, Pages, Problems, Query, neighbours};
+use crate::list::{Export, NoRows, Pages, Problems, Query, neighbours};
 use crate::shell::Frame;
 use crate::ui::{
     Button, Chips, Column, DataTable, Field, FilterBar, Id, JsonView, PageHead, SortOrder, Time,
@@ -95,6 +95,7 @@ fn table(query: Query, rows: Vec<Entry>, newer: Option<String>, older: Option<St
     view! {
         <DataTable id="audit" caption="Audit log, newest first" columns>{rows}</DataTable>
         <Pages rows=shown what=("line", "lines") newer older/>
+        <Export query/>
     }
     .into_any()
 }

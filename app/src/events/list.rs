@@ -6,7 +6,7 @@ use engine::event::views::{self, Event, Filter};
 use leptos::prelude::*;
 
 use crate::context::page;
-use crate::list::{NoRows, Pages, Problems, Query, choices, livemode, mark, neighbours};
+use crate::list::{Export, NoRows, Pages, Problems, Query, choices, livemode, mark, neighbours};
 use crate::shell::Frame;
 use crate::ui::{
     Chips, Column, DataTable, Field, FilterBar, Id, LiveBar, PageHead, RowLink, SelectField,
@@ -72,6 +72,7 @@ fn Events(query: Query, rows: Vec<Event>, newer: Option<String>, older: Option<S
         view! {
             <DataTable id="events" caption="Events, newest first" columns>{rows}</DataTable>
             <Pages rows=shown what=("event", "events") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };

@@ -6,7 +6,7 @@ use engine::job::views::all::{self, Filter, Row};
 use leptos::prelude::*;
 
 use crate::context::page;
-use crate::list::{NoRows, Pages, Problems, Query, choices, livemode, mark, neighbours};
+use crate::list::{Export, NoRows, Pages, Problems, Query, choices, livemode, mark, neighbours};
 use crate::shell::Frame;
 use crate::ui::{
     Amount, Chips, Choice, Column, DataTable, Field, FilterBar, Id, LiveBar, PageHead, RowLink,
@@ -88,6 +88,7 @@ fn Jobs(
         view! {
             <DataTable id="jobs" caption="Jobs, newest first" columns>{rows}</DataTable>
             <Pages rows=shown what=("job", "jobs") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::context::page;
 use crate::job::places;
-use crate::list::{NoRows, Pages, Problems, Query, choices, livemode, neighbours};
+use crate::list::{Export, NoRows, Pages, Problems, Query, choices, livemode, neighbours};
 use crate::shell::Frame;
 use crate::ui::{
     Amount, Chips, Column, DataTable, FilterBar, Id, PageHead, RowLink, SelectField, SortOrder,
@@ -64,6 +64,7 @@ fn Settlements(
         view! {
             <DataTable id="settlements" caption="Settlements, newest first" columns>{rows}</DataTable>
             <Pages rows=shown what=("settlement", "settlements") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };

@@ -13,7 +13,7 @@ use super::ledger::Ledger;
 use crate::actions::done_by_people;
 use crate::context::{PageError, may_act, page};
 use crate::job::places;
-use crate::list::{NoRows, Pages, Problems, Query, choices, neighbours};
+use crate::list::{Export, NoRows, Pages, Problems, Query, choices, neighbours};
 use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{
     Amount, Chips, Column, DataTable, Fact, Field, FilterBar, Id, KeyValue, NextStep, ObjectHead,
@@ -86,6 +86,7 @@ fn Whole(
         view! {
             <Ledger rows zone/>
             <Pages rows=shown what=("entry", "entries") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };

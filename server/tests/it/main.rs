@@ -4,6 +4,7 @@ mod bad_input;
 mod cli;
 mod console;
 mod drills;
+mod export;
 mod fault_proxy;
 mod house;
 mod job_life;

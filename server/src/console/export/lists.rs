@@ -1,0 +1,321 @@
+//! The lists that can be exported: their filters, their columns, and their rows page by page.
+
+use domain::{
+    id::{JobId, SettlementId, WalletId},
+    money::Amount,
+};
+use engine::{
+    audit,
+    error::StoreError,
+    event,
+    job::views::all as jobs,
+    ledger::views as ledger,
+    page::{Cursor, Page},
+    settlement::views as settlements,
+};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{Filters, day, invalid, parsed};
+use crate::http::problem::{Kind, Problem};
+
+/// Where to go on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    Start,
+    Number(i64),
+    Id(Uuid),
+}
+
+/// What is exported, with its filters.
+pub(super) enum List {
+    Jobs(jobs::Filter),
+    Events(event::views::Filter),
+    Settlements(settlements::Filter),
+    Audit(audit::views::Filter),
+    Ledger(Box<ledger::Wallet>, ledger::Filter),
+}
+
+/// Rows, and where to go on.
+type Rows = (Vec<Vec<String>>, Option<Place>);
+
+impl List {
+    /// The list of a name, with its filters. A filter it does not know is refused: a file must not hold
+    /// more than was asked for.
+    pub(super) async fn read(
+        conn: &mut PgConnection,
+        livemode: bool,
+        (name, wallet): (&str, Option<String>),
+        filters: &Filters,
+    ) -> Result<Self, Problem> {
+        let mut rest = filters.clone();
+        let list = match (name, wallet) {
+            ("jobs", None) => Self::Jobs(job_filter(livemode, &mut rest)?),
+            ("events", None) => Self::Events(event_filter(livemode, &mut rest)?),
+            ("settlements", None) => Self::Settlements(settlements::Filter {
+                phase: parsed(&mut rest, "phase")?,
+                wallet: parsed(&mut rest, "wallet")?,
+                livemode: Some(livemode),
+            }),
+            ("audit", None) => Self::Audit(audit::views::Filter {
+                actor: parsed(&mut rest, "actor")?,
+                action: parsed(&mut rest, "action")?,
+                object: parsed(&mut rest, "object")?,
+                since: day(&mut rest, "since")?,
+            }),
+            ("ledger", Some(wallet)) => {
+                let wallet: WalletId = wallet.parse().map_err(|_| not_found())?;
+                let wallet = ledger::wallet(conn, wallet).await?;
+                let filter = ledger::Filter {
+                    entry_type: parsed(&mut rest, "entry")?,
+                    since: day(&mut rest, "since")?,
+                    until: day(&mut rest, "until")?,
+                };
+                Self::Ledger(Box::new(wallet.ok_or_else(not_found)?), filter)
+            }
+            _ => return Err(not_found()),
+        };
+        match rest.keys().next() {
+            None => Ok(list),
+            Some(unknown) => Err(invalid(format!(
+                "There is no filter {unknown:?} of this list."
+            ))),
+        }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Jobs(_) => "jobs",
+            Self::Events(_) => "events",
+            Self::Settlements(_) => "settlements",
+            Self::Audit(_) => "audit",
+            Self::Ledger(..) => "ledger",
+        }
+    }
+
+    pub(super) fn columns(&self) -> &'static [&'static str] {
+        match self {
+            Self::Jobs(_) => &[
+                "job",
+                "tenant",
+                "tenant name",
+                "model",
+                "state",
+                "settlement",
+                "currency",
+                "quote",
+                "held",
+                "captured",
+                "submitted at",
+            ],
+            Self::Events(_) => &[
+                "event",
+                "source",
+                "key",
+                "kind",
+                "state",
+                "reason",
+                "job",
+                "provider reference",
+                "occurred at",
+                "received at",
+                "decided at",
+            ],
+            Self::Settlements(_) => &[
+                "settlement",
+                "key",
+                "tenant name",
+                "wallet",
+                "phase",
+                "currency",
+                "amount",
+                "event",
+                "settled at",
+            ],
+            Self::Audit(_) => &[
+                "number", "at", "actor", "action", "object", "reason", "request", "hash",
+            ],
+            Self::Ledger(..) => &[
+                "posting",
+                "settlement",
+                "key",
+                "entry",
+                "debit",
+                "credit",
+                "currency",
+                "amount",
+                "available after",
+                "held after",
+                "posted at",
+            ],
+        }
+    }
+
+    /// A page of rows, newest first.
+    pub(super) async fn page(
+        &self,
+        conn: &mut PgConnection,
+        place: Place,
+    ) -> Result<Rows, StoreError> {
+        match self {
+            Self::Jobs(filter) => {
+                let page = jobs::list(conn, filter, by_id(place)).await?;
+                Ok(rows(page, job, |row| Place::Id(row.job.0)))
+            }
+            Self::Events(filter) => {
+                let page = event::views::list(conn, filter, by_number(place)).await?;
+                Ok(rows(page, event_row, |row| Place::Number(row.id.0)))
+            }
+            Self::Settlements(filter) => {
+                let cursor = by_id(place).map(SettlementId);
+                let page = settlements::list(conn, *filter, cursor).await?;
+                Ok(rows(page, settlement, |row| Place::Id(row.id.0)))
+            }
+            Self::Audit(filter) => {
+                let page = audit::views::list(conn, filter, by_number(place)).await?;
+                Ok(rows(page, audit_row, |row| Place::Number(row.number)))
+            }
+            Self::Ledger(wallet, filter) => {
+                let page = ledger::entries(conn, wallet, filter, by_number(place)).await?;
+                Ok(rows(page, entry, |row| Place::Number(row.posting)))
+            }
+        }
+    }
+}
+
+fn job_filter(livemode: bool, rest: &mut Filters) -> Result<jobs::Filter, Problem> {
+    Ok(jobs::Filter {
+        livemode,
+        state: parsed(rest, "state")?,
+        in_flight: parsed(rest, "in_flight")?.unwrap_or(false),
+        settlement: parsed(rest, "settlement")?,
+        tenant: parsed(rest, "tenant")?,
+        wallet: parsed(rest, "wallet")?,
+        model: parsed(rest, "model")?,
+        since: day(rest, "since")?,
+        until: day(rest, "until")?,
+    })
+}
+
+fn event_filter(livemode: bool, rest: &mut Filters) -> Result<event::views::Filter, Problem> {
+    Ok(event::views::Filter {
+        livemode,
+        state: parsed(rest, "state")?,
+        attention: parsed(rest, "attention")?.unwrap_or(false),
+        contradicted: parsed(rest, "contradicted")?.unwrap_or(false),
+        source: parsed(rest, "source")?,
+        kind: parsed(rest, "kind")?,
+        job: parsed::<JobId>(rest, "job")?,
+        since: day(rest, "since")?,
+    })
+}
+
+fn by_id(place: Place) -> Cursor<Uuid> {
+    match place {
+        Place::Id(id) => Cursor::Older(id),
+        Place::Start | Place::Number(_) => Cursor::Newest,
+    }
+}
+
+fn by_number(place: Place) -> Cursor<i64> {
+    match place {
+        Place::Number(number) => Cursor::Older(number),
+        Place::Start | Place::Id(_) => Cursor::Newest,
+    }
+}
+
+fn rows<T>(page: Page<T>, cells: impl Fn(&T) -> Vec<String>, key: impl Fn(&T) -> Place) -> Rows {
+    let place = page.rows.last().filter(|_| page.older).map(key);
+    (page.rows.iter().map(cells).collect(), place)
+}
+
+fn number(amount: Amount) -> String {
+    amount.value().normalize().to_string()
+}
+
+fn text<T: ToString>(value: Option<T>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn time(at: chrono::DateTime<chrono::Utc>) -> String {
+    at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}
+
+fn job(row: &jobs::Row) -> Vec<String> {
+    vec![
+        row.job.to_string(),
+        row.tenant.to_string(),
+        row.tenant_name.clone(),
+        row.model.clone(),
+        row.state.to_string(),
+        row.settlement.to_string(),
+        row.quote.currency().code().to_owned(),
+        number(row.quote),
+        number(row.held),
+        number(row.captured),
+        time(row.submitted_at),
+    ]
+}
+
+fn event_row(row: &event::views::Event) -> Vec<String> {
+    vec![
+        row.id.to_string(),
+        row.source_slug.clone(),
+        row.key.clone(),
+        row.kind.clone(),
+        row.state.to_string(),
+        text(row.reason.clone()),
+        text(row.job.map(|(_, job)| job)),
+        text(row.provider_reference.clone()),
+        text(row.occurred_at.map(time)),
+        time(row.received_at),
+        text(row.decided_at.map(time)),
+    ]
+}
+
+fn settlement(row: &settlements::SettlementLine) -> Vec<String> {
+    vec![
+        row.id.to_string(),
+        row.key.to_string(),
+        row.tenant_name.clone(),
+        row.wallet.to_string(),
+        row.key.phase.to_string(),
+        row.amount.currency().code().to_owned(),
+        number(row.amount),
+        text(row.event),
+        time(row.settled_at),
+    ]
+}
+
+fn audit_row(row: &audit::views::Entry) -> Vec<String> {
+    vec![
+        row.number.to_string(),
+        time(row.at),
+        row.actor.clone(),
+        row.action.clone(),
+        row.object.clone(),
+        text(row.reason.clone()),
+        text(row.request_id.clone()),
+        row.hash.to_string(),
+    ]
+}
+
+fn entry(row: &ledger::Entry) -> Vec<String> {
+    vec![
+        row.posting.to_string(),
+        row.settlement.to_string(),
+        row.key.to_string(),
+        row.entry_type.to_string(),
+        row.debit.to_string(),
+        row.credit.to_string(),
+        row.amount.currency().code().to_owned(),
+        number(row.amount),
+        text(row.available_after.map(number)),
+        text(row.held_after.map(number)),
+        time(row.posted_at),
+    ]
+}
+
+fn not_found() -> Problem {
+    Problem::new(Kind::NotFound, "There is no such list.")
+}
