@@ -4,10 +4,12 @@ mod approvals;
 mod form;
 mod list;
 mod page;
+mod thresholds;
 mod words;
 
 pub use approvals::ApprovalsPage;
 pub use form::{ActionFormPage, JobActionFormPage};
 pub(crate) use list::{done_by_people, undo};
 pub use page::ActionPage;
+pub use thresholds::ThresholdsPage;
 pub(crate) use words::form_title;

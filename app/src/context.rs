@@ -94,6 +94,11 @@ pub(crate) fn may_act() -> bool {
     has_role(&["finance", "admin"])
 }
 
+/// Whether the signed-in operator may change how the installation works.
+pub(crate) fn may_set_up() -> bool {
+    has_role(&["admin"])
+}
+
 /// Whether the signed-in operator may see payloads.
 pub(crate) fn may_read_payloads() -> bool {
     has_role(&["support", "finance", "admin"])

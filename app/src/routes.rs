@@ -6,7 +6,9 @@ use leptos_meta::provide_meta_context;
 use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
-use crate::actions::{ActionFormPage, ActionPage, ApprovalsPage, JobActionFormPage};
+use crate::actions::{
+    ActionFormPage, ActionPage, ApprovalsPage, JobActionFormPage, ThresholdsPage,
+};
 use crate::audit::AuditPage;
 use crate::deliveries::DeliveriesPage;
 use crate::events::{EventPage, EventsPage};
@@ -49,6 +51,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/exceptions/:id") view=ExceptionPage ssr=SsrMode::Async/>
                 <Route path=path!("/reconciliation") view=ReconciliationPage ssr=SsrMode::Async/>
                 <Route path=path!("/approvals") view=ApprovalsPage ssr=SsrMode::Async/>
+                <Route path=path!("/thresholds") view=ThresholdsPage ssr=SsrMode::Async/>
                 <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>
                 <Route path=path!("/glossary") view=GlossaryPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async/>

@@ -34,6 +34,7 @@ const ALL = [
   { name: 'reconciliation', path: () => '/reconciliation' },
   { name: 'sources', path: () => '/sources' },
   { name: 'prices', path: () => '/prices' },
+  { name: 'thresholds', path: () => '/thresholds', role: 'admin' },
   { name: 'audit', path: () => '/audit' },
   { name: 'glossary', path: () => '/glossary' },
   { name: 'nothing here', path: () => '/no-such-page', status: 404 },

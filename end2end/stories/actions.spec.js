@@ -127,3 +127,24 @@ test.describe('support', () => {
     expect(await submit()).not.toBe(403);
   });
 });
+
+test.describe('admin', () => {
+  test.use({ role: 'admin', scripts: 'off' });
+
+  test('sets a threshold once, however often the form is sent', async ({ page }) => {
+    await page.goto('/thresholds');
+    const set = async (amount) => {
+      await page.getByLabel('Action').selectOption('goodwill');
+      await page.getByLabel('Currency').selectOption('KWD');
+      await page.getByLabel('Alone up to').fill(amount);
+      await page.getByRole('button', { name: 'Set it' }).click();
+    };
+    await set('a lot');
+    await expect(page.getByRole('alert').filter({ hasText: 'type an amount' })).toBeVisible();
+    await set('12.5');
+    await expect(page.getByRole('status').filter({ hasText: 'version 1 is in force' })).toBeVisible();
+    await set('12.50');
+    await expect(page.getByRole('status').filter({ hasText: 'It is that already' })).toBeVisible();
+    await expect(page.locator('#thresholds')).toContainText('12.5');
+  });
+});

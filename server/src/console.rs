@@ -21,6 +21,7 @@ mod return_path;
 mod session_store;
 mod sign_in;
 mod site;
+mod thresholds;
 
 use std::sync::Arc;
 
@@ -109,6 +110,7 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .route("/exceptions/{id}/{step}", post(exceptions::step))
         .route("/reconciliation/run", post(exceptions::run))
         .route("/audit/check", post(audit::check))
+        .route("/thresholds", post(thresholds::set))
         .route("/theme", post(preferences::theme))
         .route("/shortcuts", post(preferences::shortcuts))
         .route("/live", get(live::stream))

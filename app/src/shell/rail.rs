@@ -51,6 +51,7 @@ pub(super) fn Rail(frame: FrameData) -> AnyView {
     let set_up = vec![
         place("Sources", "/sources", Glyph::Sources, "u"),
         place("Prices", "/prices", Glyph::Prices, "p"),
+        place("Thresholds", "/thresholds", Glyph::Settings, "t"),
         place("Audit", "/audit", Glyph::Audit, "a"),
         place("Reconciliation", "/reconciliation", Glyph::Check, "r"),
     ];

@@ -47,7 +47,10 @@ impl ThresholdCommand {
             for kind in kinds {
                 let version =
                     action::set_threshold(conn, engine, kind, above, "command line").await?;
-                set_now.push(format!("{kind} {} v{version}", set.currency.code()));
+                set_now.push(match version {
+                    Some(version) => format!("{kind} {} v{version}", set.currency.code()),
+                    None => format!("{kind} {} as it was", set.currency.code()),
+                });
             }
             let object = set_now.join(", ");
             Ok((object, json!({ "above": above.to_string() })))

@@ -55,8 +55,8 @@ SELECT tenant_id, bench.id(7, w), 'grant', funding, available, 'USD', jobs, jobs
 INSERT INTO transfers (tenant_id, settlement_id, entry_type, debit_account_id, credit_account_id, currency, amount, debit_balance, credit_balance, posted_at)
 SELECT k.tenant_id, bench.id(9, n), 'hold', k.available, k.held, 'USD', 1, p.jobs - k.nth, k.nth, now()
 FROM bench.work k JOIN bench.per_wallet p USING (w) ORDER BY n;
-INSERT INTO lots (tenant_id, lot_id, wallet_id, currency, livemode, amount, remaining, note, granted_at)
-SELECT tenant_id, bench.id(8, w), wallet_id, 'USD', true, jobs, 0, 'bench', now() FROM bench.per_wallet;
+INSERT INTO lots (tenant_id, lot_id, wallet_id, currency, livemode, amount, remaining, note, granted_at, grant_key)
+SELECT tenant_id, bench.id(8, w), wallet_id, 'USD', true, jobs, 0, 'bench', now(), w::text FROM bench.per_wallet;
 INSERT INTO lot_draws (tenant_id, settlement_id, lot_id, job_id, direction, amount)
 SELECT tenant_id, bench.id(9, n), bench.id(8, w), job_id, 'draw', 1 FROM bench.work;
 INSERT INTO balances (tenant_id, account_id, currency, floored, balance, version, updated_at)

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::{
-    action::{Request, State},
+    action::{Kind, Request, State},
     canonical::Hash,
     id::{ActionId, JobId, OperatorId, SettlementId, TenantId, WalletId},
     money::{Amount, Currency},
@@ -257,4 +257,49 @@ async fn read(conn: &mut PgConnection, which: Which) -> Result<Vec<Action>, Stor
     .fetch_all(conn)
     .await?;
     rows.into_iter().map(Action::try_from).collect()
+}
+
+/// A threshold, or what was one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Threshold {
+    /// The action.
+    pub kind: Kind,
+    /// Counts up; the highest of an action and currency is in force.
+    pub version: i32,
+    /// Amounts up to this one need no second person.
+    pub above: Amount,
+    /// Who set it.
+    pub by: String,
+    /// When.
+    pub at: DateTime<Utc>,
+}
+
+/// Most thresholds that are read.
+const MOST_THRESHOLDS: i64 = 500;
+
+/// Thresholds by action and currency, the newest of each first.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn thresholds(conn: &mut PgConnection) -> Result<Vec<Threshold>, StoreError> {
+    let rows = sqlx::query!(
+        "SELECT action, currency, version, above, created_by, created_at FROM approval_thresholds
+         ORDER BY action, currency, version DESC LIMIT $1",
+        MOST_THRESHOLDS,
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(Threshold {
+                kind: word("action", &row.action)?,
+                version: row.version,
+                above: Amount::exact(row.above, word("currency", &row.currency)?).map_err(
+                    |error| StoreError::inconsistent("approval_thresholds", "above", error),
+                )?,
+                by: row.created_by,
+                at: row.created_at,
+            })
+        })
+        .collect()
 }
