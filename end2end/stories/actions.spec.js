@@ -134,8 +134,8 @@ test.describe('admin', () => {
   test('sets a threshold once, however often the form is sent', async ({ page }) => {
     await page.goto('/thresholds');
     const set = async (amount) => {
-      await page.getByLabel('Action').selectOption('goodwill');
-      await page.getByLabel('Currency').selectOption('KWD');
+      await page.getByLabel('Action', { exact: true }).selectOption('goodwill');
+      await page.getByLabel('Currency', { exact: true }).selectOption('KWD');
       await page.getByLabel('Alone up to').fill(amount);
       await page.getByRole('button', { name: 'Set it' }).click();
     };
