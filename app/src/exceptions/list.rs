@@ -10,8 +10,8 @@ use crate::context::{may_act, page};
 use crate::list::{NoRows, Pages, Problems, Query, choices, mark, neighbours};
 use crate::shell::{Frame, FrameData};
 use crate::ui::{
-    Button, Chips, Column, DataTable, Field, FilterBar, PageHead, RowLink, SelectField, StateBadge,
-    Time, TimeStyle, ViewLinks,
+    Button, Chips, Column, DataTable, Field, FilterBar, Id, PageHead, RowLink, SelectField,
+    StateBadge, Time, TimeStyle, ViewLinks,
 };
 
 /// `/exceptions`
@@ -57,12 +57,12 @@ fn Exceptions(
     } else {
         let columns = vec![
             Column::text("What is wrong"),
+            Column::text("Choose"),
             Column::text("State"),
             Column::num("Expected"),
             Column::num("There is"),
             Column::text("Owner"),
             Column::text("First seen"),
-            Column::text("Choose"),
         ];
         let rows = rows.into_iter().map(line).collect_view();
         let bulk = may_act().then(bulk);
@@ -101,24 +101,22 @@ fn line(row: Exception) -> impl IntoView {
         (State::Open, None) if late => "Overdue",
         (State::Open, None) => "Open",
     };
-    let detail = view! { {row.subject.clone()} }.into_any();
+    let whose = row.tenant.map(|(_, name)| format!(" · {name}"));
+    let detail = view! { <Id value=row.subject.clone() bare=true/>{whose} }.into_any();
     let owner = match row.owner {
         Some((_, name)) => view! { {name} }.into_any(),
         None => view! { <span class="muted">"nobody"</span> }.into_any(),
     };
-    let tenant = row
-        .tenant
-        .map(|(_, name)| view! { <span class="detail">{name}</span> });
     let id = row.id;
     view! {
         <tr id=format!("exc_{id}") data-tone=mark(tone)>
             <RowLink href=format!("/exceptions/exc_{id}") detail>{title(row.class)}</RowLink>
-            <td><StateBadge tone label/>{tenant}</td>
+            <td><input type="checkbox" name="id" value=id.to_string() aria-label=format!("Choose exc_{id}")/></td>
+            <td><StateBadge tone label/></td>
             <td class="num">{figure(row.expected, row.currency)}</td>
             <td class="num">{figure(row.actual, row.currency)}</td>
             <td>{owner}</td>
             <td class="age"><Time at=row.first_seen_at style=TimeStyle::Age/></td>
-            <td><input type="checkbox" name="id" value=id.to_string() aria-label=format!("Choose exc_{id}")/></td>
         </tr>
     }
 }

@@ -16,7 +16,7 @@ const LATE: TimeDelta = TimeDelta::hours(24);
 /// Events that need a person: they contradict something or cannot be used.
 fn people(overview: &Overview) -> i64 {
     let of = |state| overview.attention.get(&state).copied().unwrap_or(0);
-    overview.conflicts + of(EventState::Conflict) + of(EventState::Rejected)
+    overview.conflicts + overview.exceptions + of(EventState::Conflict) + of(EventState::Rejected)
 }
 
 fn balanced(trial: &[TrialBalance]) -> bool {
@@ -31,10 +31,13 @@ pub(super) fn headline(overview: &Overview, trial: &[TrialBalance]) -> String {
         1 => "one thing waits for you".to_owned(),
         n => format!("{} things wait for you", bounded(n)),
     };
-    if balanced(trial) {
-        format!("The books balance, {waits}")
-    } else {
-        format!("The books do not balance; {waits}")
+    match (balanced(trial), overview.exceptions) {
+        (false, _) => format!("The books do not balance; {waits}"),
+        (true, 0) => format!("The books balance, {waits}"),
+        (true, n) => format!(
+            "The books have {}; {waits}",
+            count(n, "exception", "exceptions")
+        ),
     }
 }
 
@@ -50,7 +53,7 @@ fn bounded(n: i64) -> String {
 #[component]
 pub(super) fn Figures4(overview: Overview, trial: Vec<TrialBalance>) -> AnyView {
     let settled = settled(&overview);
-    let right = right(trial);
+    let right = right(trial, overview.exceptions);
     let waiting = waiting(&overview);
     let slow = slow(&overview);
     view! { <Figures label="How things stand">{settled}{right}{waiting}{slow}</Figures> }.into_any()
@@ -73,11 +76,23 @@ fn settled(overview: &Overview) -> AnyView {
     .into_any()
 }
 
-fn right(trial: Vec<TrialBalance>) -> AnyView {
-    let (tone, label) = if balanced(&trial) {
-        (Tone::Good, "debits equal credits".to_owned())
-    } else {
-        (Tone::Stop, "debits and credits differ".to_owned())
+fn right(trial: Vec<TrialBalance>, exceptions: i64) -> AnyView {
+    let (tone, label, href) = match (balanced(&trial), exceptions) {
+        (true, 0) => (
+            Tone::Good,
+            "debits equal credits".to_owned(),
+            "/wallets#trial-balance",
+        ),
+        (true, n) => (
+            Tone::Stop,
+            count(n, "exception", "exceptions"),
+            "/exceptions?asks=true",
+        ),
+        (false, _) => (
+            Tone::Stop,
+            "debits and credits differ".to_owned(),
+            "/wallets#trial-balance",
+        ),
     };
     let note = view! { <StateBadge tone label/> }.into_any();
     let off = trial
@@ -89,7 +104,7 @@ fn right(trial: Vec<TrialBalance>) -> AnyView {
         None => view! { "no books yet" }.into_any(),
     };
     view! {
-        <Figure question="Is the money right?" href="/wallets#trial-balance" note>{value}</Figure>
+        <Figure question="Is the money right?" href note>{value}</Figure>
     }
     .into_any()
 }

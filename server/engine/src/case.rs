@@ -207,13 +207,14 @@ async fn not_open(
     event: EventId,
     state: EventState,
 ) -> Result<CaseError, CaseError> {
-    let last = views::decisions(conn, event).await?.pop();
-    Ok(match last {
-        Some(last) if last.decision != CaseDecision::KeepFirst => CaseError::Decided {
+    let mut about_it = views::decisions(conn, event).await?;
+    about_it.retain(|one| one.conflict.is_none());
+    Ok(match about_it.pop() {
+        Some(last) => CaseError::Decided {
             by: last.by,
             decision: last.decision,
         },
-        _ => CaseError::NotOpen(state),
+        None => CaseError::NotOpen(state),
     })
 }
 

@@ -18,7 +18,7 @@ use domain::{
 };
 use sqlx::PgConnection;
 
-use crate::{Engine, error::StoreError};
+use crate::{Engine, error::StoreError, exception};
 
 pub use self::views::MOST;
 
@@ -42,6 +42,8 @@ pub struct Overview {
     pub attention: BTreeMap<EventState, i64>,
     /// The same key with other content, undecided.
     pub conflicts: i64,
+    /// Exceptions that ask for attention, of either mode.
+    pub exceptions: i64,
     /// How long events take to their outcome.
     pub speed: Speed,
     /// Deliveries refused in the last day, the newest group first.
@@ -139,6 +141,7 @@ pub async fn read(engine: &Engine, livemode: bool) -> Result<Overview, StoreErro
     let due = views::due(&mut conn, now).await?;
     let attention = views::attention(&mut conn, livemode).await?;
     let conflicts = views::conflicts(&mut conn, livemode).await?;
+    let exceptions = exception::views::asking(&mut conn, now).await?;
     let speed = views::speed(&mut conn).await?;
     let refused = views::refused(&mut conn, now - TimeDelta::days(1)).await?;
     let from = now - TimeDelta::minutes(MINUTES - 1);
@@ -169,6 +172,7 @@ pub async fn read(engine: &Engine, livemode: bool) -> Result<Overview, StoreErro
         due,
         attention,
         conflicts,
+        exceptions,
         speed,
         refused,
         pace,

@@ -42,7 +42,7 @@ pub(super) async fn run(
         Ok(tally) => (
             false,
             format!(
-                "{} things do not hold, {} of them new; {} are right again",
+                "Not everything holds: {} found, {} of them new, {} right again",
                 tally.found, tally.opened, tally.closed
             ),
         ),

@@ -4,7 +4,7 @@ use domain::{action::State, canonical::Hash, id::ActionId};
 use sqlx::PgConnection;
 
 use super::{ActionError, approve, commit, views};
-use crate::{Engine, audit::By, error::StoreError, settlement};
+use crate::{Engine, audit::By, error::StoreError, live::Topic, settlement};
 
 impl Engine {
     /// Runs one step of an action in a transaction of its own; what fails changes nothing.
@@ -61,6 +61,9 @@ impl Engine {
                 return Ok(());
             };
             drop(conn);
+            if action.request.job.is_some() {
+                self.news().count(Topic::Jobs, 1);
+            }
             settlement::wake_for_funds(self.pool(), action.tenant, self.clock().now()).await?;
             Ok::<_, StoreError>(())
         };
