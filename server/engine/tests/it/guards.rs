@@ -85,6 +85,17 @@ async fn rows_that_break_an_invariant_are_refused_by_its_constraint(pool: PgPool
         ("UPDATE lots SET remaining = amount + 1".into(), "lots_remaining"),
         ("UPDATE jobs SET state = 'failed'".into(), "jobs_hold_only_in_flight"),
         ("UPDATE jobs SET quote = quote + 1".into(), "jobs_identity"),
+        ("UPDATE jobs SET captured = captured + 1".into(), "jobs_charge"),
+        (
+            "INSERT INTO lots (tenant_id, lot_id, wallet_id, currency, livemode, amount, remaining, note, granted_at, grant_key)
+             SELECT tenant_id, gen_random_uuid(), wallet_id, currency, livemode, amount, 0, note, granted_at, grant_key FROM lots".into(),
+            "lots_grant_key",
+        ),
+        (
+            "INSERT INTO sources (source_id, slug, name, adapter, scheme, livemode, created_at)
+             SELECT gen_random_uuid(), 'fal', name, adapter, 'fal-ed25519', livemode, created_at FROM sources".into(),
+            "sources_account_named",
+        ),
         ("UPDATE jobs SET capture_version = 2, usage_revision = 1, usage_occurred_at = submitted_at, usage_hash = request_hash".into(), "jobs_capture_needs_hold"),
         (
             "INSERT INTO settlements (tenant_id, settlement_id, subject_kind, subject_id, phase, version, wallet_id, currency, livemode, amount, snapshot, content_hash, settled_at)

@@ -113,6 +113,12 @@ async fn life(pool: PgPool, class: Class, damage: &str, mend: Mend) {
                     .await
                     .unwrap();
             }
+            let lines = "SELECT count(*) FROM audit_log WHERE action = 'exception.repair'";
+            let lines: i64 = sqlx::query_scalar(lines)
+                .fetch_one(&bench.owner)
+                .await
+                .unwrap();
+            assert_eq!(lines, 1, "a form sent twice repairs once");
         }
         Mend::Restore(statements) => {
             assert_eq!(class.repair(), None);

@@ -126,16 +126,18 @@ fn a_correction_alone_charges_nobody() {
         },
         1,
     );
-    for verdict in [None, Some(failed), Some(in_part)] {
-        let mut books = Books::open(policy, true, 10, 10);
-        if let Some(verdict) = &verdict {
+    // Also where a failure is charged: there is a charge, and still no usage to correct.
+    let verdicts = [None, Some(failed), Some(in_part)];
+    for (verdict, refund) in verdicts.iter().flat_map(|one| [(one, true), (one, false)]) {
+        let mut books = Books::open(policy, refund, 10, 10);
+        if let Some(verdict) = verdict {
             books.hear(verdict);
         }
         let before = books.clone();
         assert_eq!(
             books.hear(&correction(4, 2, 2)),
             Decision::Wait(WaitReason::Completion),
-            "{verdict:?}"
+            "{verdict:?}, refundable: {refund}"
         );
         assert_eq!((books.net(), books.job), (before.net(), before.job));
     }
