@@ -42,7 +42,7 @@ enum Command {
     /// Check the books: balances against transfers, one capture a hold, holds accounted for.
     Verify(DataArgs),
     /// Check every truth about the books, and keep what does not hold as exceptions.
-    Reconcile(DataArgs),
+    Reconcile(reconcile::ReconcileArgs),
     /// Work on tenants.
     #[command(subcommand)]
     Tenant(admin::TenantCommand),
@@ -81,7 +81,7 @@ impl Cli {
             Command::Serve(args) => block_on(args.log_format, serve(args)),
             Command::Migrate(data) => block_on(LogFormat::Pretty, migrate(data)),
             Command::Verify(data) => block_on(LogFormat::Pretty, verify::run(data)),
-            Command::Reconcile(data) => block_on(LogFormat::Pretty, reconcile::run(data)),
+            Command::Reconcile(args) => block_on(LogFormat::Pretty, reconcile::run(args)),
             Command::Tenant(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Wallet(command) => block_on(LogFormat::Pretty, command.run()),
             Command::ApiKey(command) => block_on(LogFormat::Pretty, command.run()),

@@ -180,8 +180,9 @@ pub struct ServeArgs {
     #[arg(long, env = "QUITTANCE_API_RATE", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub api_rate_per_second: u32,
 
-    /// Minutes between reconciliation runs, which check every truth about the books; 0 for none.
-    #[arg(long, env = "QUITTANCE_RECONCILE_MINUTES", default_value_t = 60)]
+    /// Minutes between reconciliation runs, which check what is new in the books, and everything once a
+    /// day and while something is wrong; 0 for none.
+    #[arg(long, env = "QUITTANCE_RECONCILE_MINUTES", default_value_t = 15)]
     pub reconcile_minutes: u32,
 
     /// How long open requests may still run after a signal to stop, in seconds.

@@ -1,6 +1,6 @@
 //! `/reconciliation`: the runs, and starting one.
 
-use domain::exception::{Cause, Outcome};
+use domain::exception::{Cause, Outcome, Reach};
 use engine::page::Cursor;
 use engine::reconcile::views::{Run, runs};
 use leptos::prelude::*;
@@ -40,7 +40,7 @@ fn Runs(query: Query, rows: Vec<Run>, newer: Option<String>, older: Option<Strin
     let table = if rows.is_empty() {
         view! {
             <EmptyState kind=EmptyKind::Nothing title="There was no run yet">
-                "The scheduler starts one every hour; you may start one now."
+                "The scheduler starts one every quarter of an hour; you may start one now."
             </EmptyState>
         }
         .into_any()
@@ -48,6 +48,7 @@ fn Runs(query: Query, rows: Vec<Run>, newer: Option<String>, older: Option<Strin
         let columns = vec![
             Column::text("Run"),
             Column::text("Outcome"),
+            Column::text("Looked at"),
             Column::num("Checks"),
             Column::num("Rows"),
             Column::num("Took"),
@@ -64,7 +65,7 @@ fn Runs(query: Query, rows: Vec<Run>, newer: Option<String>, older: Option<Strin
         <Frame title="Reconciliation">
             <PageHead
                 title="Reconciliation"
-                lead="Every truth about the books, checked on one snapshot while work goes on. What does not hold becomes an exception."
+                lead="Every truth about the books, checked on one snapshot while work goes on: what is new each time, and everything once a day and while something is wrong. What does not hold becomes an exception."
             />
             <div class="stack">
                 {start}
@@ -105,6 +106,7 @@ fn line(row: Run) -> impl IntoView {
         <tr id=format!("run_{}", row.run) data-tone=mark(tone)>
             <th scope="row">{row.run}<span class="detail">{cause}</span></th>
             <td><StateBadge tone label/>{moved}</td>
+            <td>{match row.reach { Reach::Full => "everything", Reach::Incremental => "what is new" }}</td>
             <td class="num">{row.checks}</td>
             <td class="num">{number(row.examined)}</td>
             <td class="num">{took}</td>

@@ -16,7 +16,10 @@ const LATE: TimeDelta = TimeDelta::hours(24);
 /// Events that need a person: they contradict something or cannot be used.
 fn people(overview: &Overview) -> i64 {
     let of = |state| overview.attention.get(&state).copied().unwrap_or(0);
-    overview.conflicts + overview.exceptions + of(EventState::Conflict) + of(EventState::Rejected)
+    overview.conflicts
+        + overview.exceptions.asking
+        + of(EventState::Conflict)
+        + of(EventState::Rejected)
 }
 
 fn balanced(trial: &[TrialBalance]) -> bool {
@@ -31,8 +34,9 @@ pub(super) fn headline(overview: &Overview, trial: &[TrialBalance]) -> String {
         1 => "one thing waits for you".to_owned(),
         n => format!("{} things wait for you", bounded(n)),
     };
-    match (balanced(trial), overview.exceptions) {
+    match (balanced(trial), overview.exceptions.all) {
         (false, _) => format!("The books do not balance; {waits}"),
+        (true, 0) if overview.unchecked => format!("The books could not be checked; {waits}"),
         (true, 0) => format!("The books balance, {waits}"),
         (true, n) => format!(
             "The books have {}; {waits}",
@@ -53,7 +57,7 @@ fn bounded(n: i64) -> String {
 #[component]
 pub(super) fn Figures4(overview: Overview, trial: Vec<TrialBalance>) -> AnyView {
     let settled = settled(&overview);
-    let right = right(trial, overview.exceptions);
+    let right = right(trial, &overview);
     let waiting = waiting(&overview);
     let slow = slow(&overview);
     view! { <Figures label="How things stand">{settled}{right}{waiting}{slow}</Figures> }.into_any()
@@ -76,8 +80,13 @@ fn settled(overview: &Overview) -> AnyView {
     .into_any()
 }
 
-fn right(trial: Vec<TrialBalance>, exceptions: i64) -> AnyView {
-    let (tone, label, href) = match (balanced(&trial), exceptions) {
+fn right(trial: Vec<TrialBalance>, overview: &Overview) -> AnyView {
+    let (tone, label, href) = match (balanced(&trial), overview.exceptions.all) {
+        (true, 0) if overview.unchecked => (
+            Tone::Stop,
+            "the last check failed".to_owned(),
+            "/reconciliation",
+        ),
         (true, 0) => (
             Tone::Good,
             "debits equal credits".to_owned(),
@@ -86,7 +95,7 @@ fn right(trial: Vec<TrialBalance>, exceptions: i64) -> AnyView {
         (true, n) => (
             Tone::Stop,
             count(n, "exception", "exceptions"),
-            "/exceptions?asks=true",
+            "/exceptions?state=open",
         ),
         (false, _) => (
             Tone::Stop,

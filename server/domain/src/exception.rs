@@ -89,6 +89,16 @@ code!(
 );
 
 code!(
+    /// How much a run looks at.
+    Reach {
+        /// Everything, from the first row.
+        Full = "full",
+        /// What was written since the run before.
+        Incremental = "incremental",
+    }
+);
+
+code!(
     /// What came of a run.
     Outcome {
         /// It goes on.
@@ -154,6 +164,12 @@ impl Class {
         }
     }
 
+    /// Whether a run of this reach looks everywhere for it. An incremental run reads all balances and all
+    /// events that are due, and of everything else what is new.
+    pub fn is_looked_for_everywhere(self, reach: Reach) -> bool {
+        reach == Reach::Full || matches!(self, Self::TrialBalance | Self::EventOutcome)
+    }
+
     /// Whether it may be no more than something that is still on its way.
     pub fn is_timing(self) -> bool {
         self == Self::EventOutcome
@@ -166,6 +182,19 @@ impl Class {
         } else {
             TimeDelta::hours(4)
         }
+    }
+}
+
+/// A full run is due when the last one began this long ago.
+pub const FULL_EVERY: TimeDelta = TimeDelta::hours(24);
+
+/// How far the scheduler's next run reaches: everything once a day, and for as long as something is wrong,
+/// because only who looks everywhere can say that it is right again. `since_full` is the age of the last
+/// full run, if there was one.
+pub fn reach(since_full: Option<TimeDelta>, something_is_wrong: bool) -> Reach {
+    match since_full {
+        Some(age) if age < FULL_EVERY && !something_is_wrong => Reach::Incremental,
+        Some(_) | None => Reach::Full,
     }
 }
 
@@ -206,6 +235,15 @@ mod tests {
         assert_eq!(step(Some(State::Closed), false, true), None);
         assert_eq!(step(Some(State::Closed), true, true), Some(Step::Reopen));
         assert_eq!(step(None, false, true), None);
+    }
+
+    #[test]
+    fn a_full_run_is_due_daily_and_while_something_is_wrong() {
+        let (fresh, old) = (TimeDelta::hours(23), TimeDelta::hours(24));
+        assert_eq!(reach(Some(fresh), false), Reach::Incremental);
+        assert_eq!(reach(Some(fresh), true), Reach::Full);
+        assert_eq!(reach(Some(old), false), Reach::Full);
+        assert_eq!(reach(None, false), Reach::Full);
     }
 
     #[test]

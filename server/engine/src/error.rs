@@ -47,6 +47,28 @@ impl StoreError {
         answered && !self.outcome_unknown()
     }
 
+    /// Whether what is stored cannot be read, so that reading it again would fail again.
+    pub fn is_about_data(&self) -> bool {
+        match self {
+            // Class 22: data exceptions, such as a text that is no number.
+            Self::Database(sqlx::Error::Database(error)) => {
+                error.code().is_some_and(|code| code.starts_with("22"))
+            }
+            Self::Database(sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)) => true,
+            Self::Database(_) => false,
+            Self::Inconsistent { .. } => true,
+        }
+    }
+
+    /// What went wrong in the end, where the text above says only where.
+    pub fn innermost(&self) -> &(dyn std::error::Error + 'static) {
+        let mut error: &(dyn std::error::Error + 'static) = self;
+        while let Some(source) = error.source() {
+            error = source;
+        }
+        error
+    }
+
     /// Whether a statement took longer than its time limit.
     pub fn timed_out(&self) -> bool {
         match self {

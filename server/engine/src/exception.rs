@@ -8,6 +8,8 @@
 mod store;
 pub mod views;
 
+use std::{collections::BTreeSet, str::FromStr};
+
 use chrono::{DateTime, Utc};
 use domain::{
     exception::{Class, Repair, What},
@@ -84,15 +86,17 @@ pub async fn act(
         Step::Snooze(until) => (What::Snoozed, Some(format!("until {until}"))),
         Step::Note(text) => (What::Noted, Some(checked(text)?.to_owned())),
     };
+    // In the order a run locks them in, whatever order the form lists them in.
+    let ids: BTreeSet<i64> = ids.iter().copied().collect();
     for id in ids {
-        let locked = store::lock(conn, *id)
+        let locked = store::lock(conn, id)
             .await?
             .ok_or(ExceptionError::Unknown)?;
         if !locked.is_open && !matches!(step, Step::Note(_)) {
             return Err(ExceptionError::Closed);
         }
         let note = store::Note {
-            exception: *id,
+            exception: id,
             what,
             by: by.operator,
             key,
@@ -103,13 +107,20 @@ pub async fn act(
             continue;
         }
         match step {
-            Step::Take => store::set_owner(conn, *id, Some(by.operator)).await?,
-            Step::GiveBack => store::set_owner(conn, *id, None::<OperatorId>).await?,
-            Step::Snooze(until) => store::snooze(conn, *id, until).await?,
+            Step::Take => store::set_owner(conn, id, Some(by.operator)).await?,
+            Step::GiveBack => store::set_owner(conn, id, None::<OperatorId>).await?,
+            Step::Snooze(until) => store::snooze(conn, id, until).await?,
             Step::Note(_) => {}
         }
     }
     Ok(())
+}
+
+impl store::Locked {
+    /// The id of what the exception is about.
+    fn named<T: FromStr>(&self) -> Result<T, ExceptionError> {
+        self.subject.parse().map_err(|_| ExceptionError::Gone)
+    }
 }
 
 fn checked(text: &str) -> Result<&str, ExceptionError> {
@@ -154,9 +165,9 @@ pub async fn repair(
         return Ok(());
     }
     let changed = match repair {
-        Repair::RebuildBalance => store::rebuild_balance(conn, &locked.subject, now).await?,
-        Repair::RebuildLot => store::rebuild_lot(conn, &locked.subject).await?,
-        Repair::Redrive => store::redrive(conn, &locked.subject, now).await?,
+        Repair::RebuildBalance => store::rebuild_balance(conn, locked.named()?, now).await?,
+        Repair::RebuildLot => store::rebuild_lot(conn, locked.named()?).await?,
+        Repair::Redrive => store::redrive(conn, locked.named()?, now).await?,
     };
     let (before, after) = changed.ok_or(ExceptionError::Gone)?;
     let object = format!("exc_{id}");

@@ -13,12 +13,13 @@ use std::{
 use chrono::{DateTime, Days, NaiveDate, TimeDelta, Utc};
 use domain::{
     event::EventState,
+    exception::Outcome,
     money::{Amount, Currency},
     settlement::Phase,
 };
 use sqlx::PgConnection;
 
-use crate::{Engine, error::StoreError, exception};
+use crate::{Engine, error::StoreError, exception, reconcile};
 
 pub use self::views::MOST;
 
@@ -42,8 +43,10 @@ pub struct Overview {
     pub attention: BTreeMap<EventState, i64>,
     /// The same key with other content, undecided.
     pub conflicts: i64,
-    /// Exceptions that ask for attention, of either mode.
-    pub exceptions: i64,
+    /// Open exceptions, of either mode.
+    pub exceptions: exception::views::Open,
+    /// The newest reconciliation run could not be finished, so nobody knows whether the books hold.
+    pub unchecked: bool,
     /// How long events take to their outcome.
     pub speed: Speed,
     /// Deliveries refused in the last day, the newest group first.
@@ -141,7 +144,8 @@ pub async fn read(engine: &Engine, livemode: bool) -> Result<Overview, StoreErro
     let due = views::due(&mut conn, now).await?;
     let attention = views::attention(&mut conn, livemode).await?;
     let conflicts = views::conflicts(&mut conn, livemode).await?;
-    let exceptions = exception::views::asking(&mut conn, now).await?;
+    let exceptions = exception::views::open(&mut conn, now).await?;
+    let unchecked = reconcile::views::last_outcome(&mut conn).await? == Some(Outcome::Failed);
     let speed = views::speed(&mut conn).await?;
     let refused = views::refused(&mut conn, now - TimeDelta::days(1)).await?;
     let from = now - TimeDelta::minutes(MINUTES - 1);
@@ -173,6 +177,7 @@ pub async fn read(engine: &Engine, livemode: bool) -> Result<Overview, StoreErro
         attention,
         conflicts,
         exceptions,
+        unchecked,
         speed,
         refused,
         pace,

@@ -5,15 +5,21 @@
 //! more is closed by the run that did not find it, and only when that run looked everywhere. A run whose
 //! process died is seen as abandoned by the next, which starts over: nothing of it was written.
 //!
+//! A full run reads everything. An incremental run reads what was written since the run before, by the
+//! transactions that were not over then, so what commits late is not missed; it cannot see what was changed
+//! behind it, and closes nothing of what it does not read whole.
+//!
 //! Work that goes on meanwhile is either wholly in the snapshot or not at all, so a busy system has no
 //! exceptions. Cost: that of [`crate::books`].
 
 mod store;
 pub mod views;
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
-    exception::{self, Cause, Class, Outcome, Step},
+    exception::{self, Cause, Class, Outcome, Reach, Step},
     id::OperatorId,
 };
 use serde_json::json;
@@ -22,7 +28,7 @@ use sqlx::PgConnection;
 use crate::{
     Engine,
     audit::{self, By},
-    books::{self, Break, Report},
+    books::{self, Position, Report},
     error::StoreError,
 };
 
@@ -30,10 +36,12 @@ use crate::{
 pub const STUCK_AFTER: TimeDelta = TimeDelta::hours(1);
 
 /// What a run came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tally {
     /// Its number.
     pub run: i64,
+    /// How much it looked at.
+    pub reach: Reach,
     /// Things that are wrong.
     pub found: usize,
     /// Those of them that were not wrong before.
@@ -60,13 +68,16 @@ impl From<sqlx::Error> for ReconcileError {
 }
 
 impl Engine {
-    /// Checks everything and brings the exceptions up to it.
+    /// Checks what the books are supposed to be and brings the exceptions up to it: everything, or what is
+    /// new since the run before, or as far as the scheduler should reach now when `reach` is left out. The
+    /// first run looks at everything.
     ///
     /// # Errors
     /// [`ReconcileError`]; exceptions are then as they were.
     pub async fn reconcile(
         &self,
         cause: Cause,
+        reach: Option<Reach>,
         by: Option<By<'_>>,
     ) -> Result<Tally, ReconcileError> {
         // The lock lives as long as this connection is in its transaction, and dies with its process.
@@ -74,12 +85,11 @@ impl Engine {
         if !store::try_lock(&mut lock).await? {
             return Err(ReconcileError::Busy);
         }
-        let now = self.clock().now();
-        let run = self.begin_run(cause, by, now).await?;
-        let done = self.finish_run(run, now).await;
+        let run = self.begin_run(cause, reach, by).await?;
+        let done = self.finish_run(&run).await;
         if done.is_err() {
             let mut conn = self.pool().acquire().await?;
-            store::end(&mut conn, run, Outcome::Failed, self.clock().now()).await?;
+            store::end(&mut conn, run.number, Outcome::Failed, self.clock().now()).await?;
         }
         lock.rollback().await?;
         Ok(done?)
@@ -88,75 +98,100 @@ impl Engine {
     async fn begin_run(
         &self,
         cause: Cause,
+        reach: Option<Reach>,
         by: Option<By<'_>>,
-        now: DateTime<Utc>,
-    ) -> Result<i64, ReconcileError> {
+    ) -> Result<Run, ReconcileError> {
+        let now = self.clock().now();
         let mut tx = self.pool().begin().await?;
         store::abandon(&mut tx, now).await?;
+        let before = store::before(&mut tx).await?;
+        let since_full = before.full_at.map(|at| now - at);
+        let reach =
+            reach.unwrap_or_else(|| exception::reach(since_full, before.something_is_wrong));
+        let since = before.position.filter(|_| reach == Reach::Incremental);
+        let reach = since.map_or(Reach::Full, |_| Reach::Incremental);
         let operator: Option<OperatorId> = by.map(|by| by.operator);
-        let run = store::insert(&mut tx, cause, operator, now).await?;
+        let number = store::insert(&mut tx, cause, reach, operator, now).await?;
         if let Some(by) = by {
-            let object = format!("run_{run}");
+            let object = format!("run_{number}");
             let line = by.did("reconciliation.run", &object, json!({}), None);
             audit::record(&mut tx, self, &line).await?;
         }
         tx.commit().await?;
-        Ok(run)
+        Ok(Run {
+            number,
+            reach,
+            since,
+            stuck_before: now - STUCK_AFTER,
+        })
     }
 
-    async fn finish_run(&self, run: i64, started: DateTime<Utc>) -> Result<Tally, StoreError> {
-        let report = books::examine(self.pool(), Some(started - STUCK_AFTER)).await?;
+    async fn finish_run(&self, run: &Run) -> Result<Tally, StoreError> {
+        let report = books::examine(self.pool(), run.since, Some(run.stuck_before)).await?;
         let mut tx = self.pool().begin().await?;
         let now = self.clock().now();
+        let from = run.since.map(|position| position.horizon);
+        store::mark(&mut tx, run.number, from, report.horizon).await?;
         let tally = bring_up_to(&mut tx, run, &report, now).await?;
-        store::conclude(&mut tx, &report, tally, now).await?;
+        store::conclude(&mut tx, &report, &tally, now).await?;
+        let open = store::count_open(&mut tx).await?;
         tx.commit().await?;
-        metrics::gauge!("quittance_exceptions").set(u32::try_from(tally.found).unwrap_or(u32::MAX));
+        metrics::gauge!("quittance_exceptions").set(u32::try_from(open).unwrap_or(u32::MAX));
         Ok(tally)
     }
 }
 
-/// Brings the exceptions up to what was found.
+/// A run that goes on.
+struct Run {
+    number: i64,
+    reach: Reach,
+    since: Option<Position>,
+    stuck_before: DateTime<Utc>,
+}
+
+/// Brings the exceptions up to what was found, in four statements however much it is.
 async fn bring_up_to(
     conn: &mut PgConnection,
-    run: i64,
+    run: &Run,
     report: &Report,
     now: DateTime<Utc>,
 ) -> Result<Tally, StoreError> {
-    let known = store::known(conn, &report.breaks).await?;
-    let looked =
-        |class: Class| report.checks.contains(&class) && !report.cut_short.contains(&class);
-    let mut tally = Tally {
-        run,
-        found: report.breaks.len(),
-        ..Tally::default()
+    let found: HashMap<_, _> = report
+        .breaks
+        .iter()
+        .map(|one| ((one.check, one.subject.as_str()), one))
+        .collect();
+    let known = store::known(conn, found.values().copied()).await?;
+    let looked = |class: Class| {
+        class.is_looked_for_everywhere(run.reach)
+            && report.checks.contains(&class)
+            && !report.cut_short.contains(&class)
+            && !report.unreadable.contains(&class)
     };
-    for found in &report.breaks {
-        let same = known
-            .iter()
-            .find(|one| one.class == found.check && one.subject == found.subject);
-        let step = exception::step(same.map(|one| one.state), true, looked(found.check));
-        match (step, same) {
-            (Some(Step::Age), Some(one)) => store::age(conn, one.id, found, run, now).await?,
-            (Some(Step::Reopen), Some(one)) => {
-                store::reopen(conn, one.id, found, run, now).await?;
-                tally.opened += 1;
-            }
-            _ => {
-                store::open(conn, found, run, now).await?;
-                tally.opened += 1;
-            }
-        }
-    }
+    let (mut opened, mut aged, mut reopened, mut closed) = (vec![], vec![], vec![], vec![]);
+    let mut new = found.clone();
     for one in &known {
-        let is_found = report
-            .breaks
-            .iter()
-            .any(|found: &Break| found.check == one.class && found.subject == one.subject);
-        if exception::step(Some(one.state), is_found, looked(one.class)) == Some(Step::Close) {
-            store::close(conn, one.id, run, now).await?;
-            tally.closed += 1;
+        let again = new.remove(&(one.class, one.subject.as_str()));
+        let step = exception::step(Some(one.state), again.is_some(), looked(one.class));
+        match (step, again) {
+            (Some(Step::Age), Some(found)) => aged.push((one.id, found)),
+            (Some(Step::Reopen), Some(found)) => reopened.push((one.id, found)),
+            (Some(Step::Close), _) => closed.push(one.id),
+            (Some(Step::Open | Step::Age | Step::Reopen) | None, _) => {}
         }
     }
-    Ok(tally)
+    opened.extend(new.into_values());
+    // In an order of their own, so that the same breaks open as the same exceptions.
+    opened.sort_by(|a, b| (a.check, &a.subject).cmp(&(b.check, &b.subject)));
+    store::open(conn, &opened, run.number, now).await?;
+    store::reopen(conn, &reopened, run.number, now).await?;
+    store::age(conn, &[aged, reopened.clone()].concat(), run.number, now).await?;
+    store::close(conn, &closed, run.number, now).await?;
+    Ok(Tally {
+        run: run.number,
+        reach: run.reach,
+        found: found.len(),
+        opened: opened.len() + reopened.len(),
+        closed: closed.len(),
+    })
 }

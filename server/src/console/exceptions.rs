@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
-use domain::exception::Cause;
+use domain::exception::{Cause, Reach};
 use engine::{
     exception::{ExceptionError, Step},
     operator::Role,
@@ -37,7 +37,11 @@ pub(super) async fn run(
     who.must_be(Role::Finance)?;
     let request_id = RequestId::current();
     let by = who.by(request_id.as_ref());
-    let (good, said) = match console.engine.reconcile(Cause::OnDemand, Some(by)).await {
+    let everything = Some(Reach::Full);
+    let run = console
+        .engine
+        .reconcile(Cause::OnDemand, everything, Some(by));
+    let (good, said) = match run.await {
         Ok(tally) if tally.found == 0 => (true, "Everything holds".to_owned()),
         Ok(tally) => (
             false,

@@ -131,8 +131,9 @@ async fn desks(engine: &Engine, live: bool) -> Result<Vec<Desk>, StoreError> {
         label: "Exceptions".to_owned(),
         href: "/exceptions?asks=true".to_owned(),
         glyph: Glyph::Exceptions,
-        count: exception::views::asking(&mut conn, engine.clock().now())
+        count: exception::views::open(&mut conn, engine.clock().now())
             .await?
+            .asking
             .unsigned_abs(),
     };
     Ok(vec![

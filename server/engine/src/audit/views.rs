@@ -24,6 +24,14 @@ pub struct Head {
     pub hash: Hash,
 }
 
+impl Head {
+    /// Before the first line.
+    pub const GENESIS: Self = Self {
+        number: 0,
+        hash: GENESIS,
+    };
+}
+
 /// Where a chain breaks first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Break {
@@ -195,26 +203,47 @@ pub async fn list(
 /// # Errors
 /// [`StoreError`].
 pub async fn follow(conn: &mut PgConnection) -> Result<Result<Head, Break>, StoreError> {
-    let mut head = Head {
-        number: 0,
-        hash: GENESIS,
-    };
+    follow_from(conn, Head::GENESIS).await
+}
+
+/// [`follow`], from a line on that was the newest once; it must still be there as it was.
+///
+/// # Errors
+/// [`StoreError`].
+pub(crate) async fn follow_from(
+    conn: &mut PgConnection,
+    from: Head,
+) -> Result<Result<Head, Break>, StoreError> {
+    let mut head = from;
     let mut lines = sqlx::query_as!(
         Stored,
         "SELECT audit_id, at, operator_id, actor, request_id, action, object, detail, reason, previous_hash, hash
-         FROM audit_log ORDER BY audit_id"
+         FROM audit_log WHERE audit_id >= $1 ORDER BY audit_id",
+        from.number,
     )
     .fetch(conn);
+    let mut met = from == Head::GENESIS;
     while let Some(line) = lines.try_next().await? {
         let line = Entry::try_from(line)?;
-        if let Some(fault) = line.fault(head) {
-            let number = line.number;
-            return Ok(Err(Break { number, fault }));
-        }
-        head = Head {
-            number: line.number,
+        let number = line.number;
+        let here = Head {
+            number,
             hash: line.hash,
         };
+        let fault = if met {
+            line.fault(head)
+        } else {
+            // The line to begin after is still there, as it was.
+            (here != from).then_some(Fault::Place)
+        };
+        if let Some(fault) = fault {
+            return Ok(Err(Break { number, fault }));
+        }
+        (head, met) = (here, true);
+    }
+    if !met {
+        let (number, fault) = (from.number, Fault::Place);
+        return Ok(Err(Break { number, fault }));
     }
     Ok(Ok(head))
 }

@@ -8,7 +8,7 @@ use domain::{
     money::Amount,
     settlement::{Effect, Entry, SettlementKey, Subject},
 };
-use futures::{Stream, StreamExt};
+use futures::Stream;
 use rust_decimal::Decimal;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -17,19 +17,63 @@ pub(super) use self::checks::{run_checks, stuck_events};
 use super::Examined;
 use crate::error::StoreError;
 
-pub(super) async fn examined(conn: &mut PgConnection) -> Result<Examined, StoreError> {
-    let examined = sqlx::query_as!(
-        Examined,
-        r#"SELECT (SELECT count(*) FROM jobs) AS "jobs!", (SELECT count(*) FROM settlements) AS "settlements!",
-                  (SELECT count(*) FROM transfers) AS "transfers!", (SELECT count(*) FROM accounts) AS "accounts!",
-                  (SELECT count(*) FROM lots) AS "lots!""#
+/// Makes the checks of a transaction plan for what they look at, with room to sort.
+pub(super) async fn prepare(conn: &mut PgConnection) -> Result<(), StoreError> {
+    sqlx::raw_sql(
+        "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL work_mem = '64MB'; SET LOCAL jit = off",
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The oldest transaction that still runs, or the next one. What earlier ones wrote is all in the snapshot.
+pub(super) async fn horizon(conn: &mut PgConnection) -> Result<i64, StoreError> {
+    let horizon = sqlx::query_scalar!(
+        r#"SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS "horizon!""#
     )
     .fetch_one(conn)
     .await?;
+    Ok(horizon)
+}
+
+/// Counts what is looked at: everything, or what was written since.
+pub(super) async fn examined(
+    conn: &mut PgConnection,
+    since: Option<i64>,
+) -> Result<Examined, StoreError> {
+    let examined = match since {
+        None => {
+            sqlx::query_as!(
+                Examined,
+                r#"SELECT (SELECT count(*) FROM jobs) AS "jobs!", (SELECT count(*) FROM settlements) AS "settlements!",
+                          (SELECT count(*) FROM transfers) AS "transfers!", (SELECT count(*) FROM accounts) AS "accounts!",
+                          (SELECT count(*) FROM lots) AS "lots!""#
+            )
+            .fetch_one(conn)
+            .await?
+        }
+        Some(since) => {
+            sqlx::query_as!(
+                Examined,
+                r#"WITH fresh AS MATERIALIZED (
+                       SELECT tenant_id, settlement_id, job_id, wallet_id FROM settlements WHERE written_in >= $1)
+                   SELECT (SELECT count(DISTINCT job_id) FROM fresh) AS "jobs!", (SELECT count(*) FROM fresh) AS "settlements!",
+                          (SELECT count(*) FROM fresh JOIN transfers USING (tenant_id, settlement_id)) AS "transfers!",
+                          (SELECT count(*) FROM accounts WHERE wallet_id IS NULL OR (tenant_id, wallet_id) IN (
+                              SELECT tenant_id, wallet_id FROM fresh)) AS "accounts!",
+                          (SELECT count(DISTINCT lot_id) FROM fresh JOIN lot_draws USING (tenant_id, settlement_id)) AS "lots!""#,
+                since,
+            )
+            .fetch_one(conn)
+            .await?
+        }
+    };
     Ok(examined)
 }
 
-struct ContentRow {
+/// A settlement as it is stored, with its transfers.
+pub(super) struct ContentRow {
     tenant_id: Uuid,
     subject_kind: String,
     subject_id: Uuid,
@@ -43,65 +87,83 @@ struct ContentRow {
     amounts: Option<Vec<Decimal>>,
 }
 
-/// Every settlement as it was hashed, with its recorded hash.
+/// Every settlement, or every one written since, one after the other.
 pub(super) fn contents(
     conn: &mut PgConnection,
-) -> impl Stream<Item = Result<(SettlementKey, Effect, Hash), StoreError>> + Unpin + '_ {
+    since: Option<i64>,
+) -> impl Stream<Item = Result<ContentRow, sqlx::Error>> + Unpin + '_ {
     sqlx::query_as!(
         ContentRow,
         r#"SELECT s.tenant_id, s.subject_kind, s.subject_id, s.phase, s.version, s.currency, s.amount, s.snapshot,
                   s.content_hash, t.entry_types, t.amounts AS "amounts: Vec<Decimal>"
            FROM settlements s CROSS JOIN LATERAL (
                SELECT array_agg(entry_type ORDER BY posting_id) AS entry_types, array_agg(amount ORDER BY posting_id) AS amounts
-               FROM transfers t WHERE t.tenant_id = s.tenant_id AND t.settlement_id = s.settlement_id) t"#
+               FROM transfers t WHERE t.tenant_id = s.tenant_id AND t.settlement_id = s.settlement_id) t
+           WHERE $1::bigint IS NULL OR s.written_in >= $1"#,
+        since,
     )
     .fetch(conn)
-    .map(|row| content(row?))
 }
 
-fn content(row: ContentRow) -> Result<(SettlementKey, Effect, Hash), StoreError> {
-    let currency = row
-        .currency
-        .parse()
-        .map_err(|error| StoreError::inconsistent("settlements", "currency", error))?;
-    let amount = |value| {
-        Amount::exact(value, currency)
-            .map_err(|error| StoreError::inconsistent("transfers", "amount", error))
-    };
-    let subject = match row.subject_kind.as_str() {
-        "lot" => Subject::Lot(LotId(row.subject_id)),
-        _ => Subject::Job(JobId(row.subject_id)),
-    };
-    let phase = row
-        .phase
-        .parse()
-        .map_err(|error| StoreError::inconsistent("settlements", "phase", error))?;
-    let key = SettlementKey {
-        tenant: TenantId(row.tenant_id),
-        subject,
-        phase,
-        version: row.version,
-    };
-    let types = row.entry_types.unwrap_or_default();
-    let amounts = row.amounts.unwrap_or_default();
-    let entries = types.iter().zip(amounts).map(|(word, value)| {
-        let entry_type = word
-            .parse()
-            .map_err(|error| StoreError::inconsistent("transfers", "entry_type", error))?;
-        Ok(Entry {
-            entry_type,
-            amount: amount(value)?,
-        })
-    });
-    let effect = Effect {
-        phase,
-        version: row.version,
-        amount: amount(row.amount)?,
-        entries: entries.collect::<Result<_, StoreError>>()?,
-        snapshot: row.snapshot,
-    };
-    let hash = Hash::try_from(row.content_hash).map_err(|bytes| {
-        StoreError::inconsistent("settlements", "content_hash", hex::encode(bytes))
-    })?;
-    Ok((key, effect, hash))
+impl ContentRow {
+    pub(super) fn tenant(&self) -> TenantId {
+        TenantId(self.tenant_id)
+    }
+
+    /// The settlement's key, as it is written even where it cannot be read.
+    pub(super) fn name(&self) -> String {
+        let (tenant, subject) = (self.tenant_id.simple(), self.subject_id.simple());
+        let (kind, phase, version) = (&self.subject_kind, &self.phase, self.version);
+        format!("tenant_{tenant}/{kind}_{subject}/{phase}/{version}")
+    }
+
+    /// What is wrong with it, if anything: its content has another hash, or cannot be read at all.
+    pub(super) fn fault(&self) -> Option<String> {
+        let name = self.name();
+        match self.hashes() {
+            Ok((computed, recorded)) if computed == recorded => None,
+            Ok((_, recorded)) => Some(format!(
+                "{name}: its content does not have the hash {recorded} it was written with"
+            )),
+            Err(error) => Some(format!("{name}: its content cannot be read: {error}")),
+        }
+    }
+
+    /// The hash of what is stored, and the hash it was written with.
+    fn hashes(&self) -> Result<(Hash, Hash), Unreadable> {
+        let currency = self.currency.parse()?;
+        let subject = match self.subject_kind.as_str() {
+            "lot" => Subject::Lot(LotId(self.subject_id)),
+            _ => Subject::Job(JobId(self.subject_id)),
+        };
+        let phase = self.phase.parse()?;
+        let key = SettlementKey {
+            tenant: self.tenant(),
+            subject,
+            phase,
+            version: self.version,
+        };
+        let types = self.entry_types.iter().flatten();
+        let entries = types
+            .zip(self.amounts.iter().flatten())
+            .map(|(word, value)| {
+                Ok(Entry {
+                    entry_type: word.parse()?,
+                    amount: Amount::exact(*value, currency)?,
+                })
+            });
+        let effect = Effect {
+            phase,
+            version: self.version,
+            amount: Amount::exact(self.amount, currency)?,
+            entries: entries.collect::<Result<_, Unreadable>>()?,
+            snapshot: self.snapshot.clone(),
+        };
+        let recorded = Hash::try_from(self.content_hash.clone())
+            .map_err(|bytes| format!("{} is no hash", hex::encode(bytes)))?;
+        Ok((effect.content_hash(&key)?, recorded))
+    }
 }
+
+/// Why a row cannot be read.
+type Unreadable = Box<dyn std::error::Error + Send + Sync>;

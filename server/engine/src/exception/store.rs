@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{
     exception::{Class, What},
-    id::OperatorId,
+    id::{AccountId, EventId, LotId, OperatorId},
 };
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -103,13 +103,13 @@ type Changed = Option<(String, String)>;
 /// is held: whoever posts to a wallet holds it too, and platform accounts are added to under it.
 pub(super) async fn rebuild_balance(
     conn: &mut PgConnection,
-    subject: &str,
+    account: AccountId,
     now: DateTime<Utc>,
 ) -> Result<Changed, StoreError> {
     let before = sqlx::query!(
-        "SELECT b.tenant_id, b.account_id, b.balance FROM balances b
-         WHERE 'acct_' || replace(b.account_id::text, '-', '') = $1 FOR UPDATE",
-        subject,
+        "SELECT b.tenant_id, b.account_id, b.balance FROM tenants t
+         JOIN balances b ON b.tenant_id = t.tenant_id AND b.account_id = $1 FOR UPDATE OF b",
+        account.0,
     )
     .fetch_optional(&mut *conn)
     .await?;
@@ -133,48 +133,51 @@ pub(super) async fn rebuild_balance(
 }
 
 /// Writes what remains of a lot anew from its draws, under the lock of its wallet's balances, which whoever
-/// draws holds.
+/// draws holds. What remained before is read once that lock is held.
 pub(super) async fn rebuild_lot(
     conn: &mut PgConnection,
-    subject: &str,
+    lot: LotId,
 ) -> Result<Changed, StoreError> {
-    let lot = sqlx::query!(
-        "SELECT l.tenant_id, l.lot_id, l.remaining FROM lots l
+    let tenant = sqlx::query_scalar!(
+        "SELECT l.tenant_id FROM tenants t
+         JOIN lots l ON l.tenant_id = t.tenant_id AND l.lot_id = $1
          JOIN accounts a ON a.tenant_id = l.tenant_id AND a.wallet_id = l.wallet_id
          JOIN balances b ON b.tenant_id = a.tenant_id AND b.account_id = a.account_id
-         WHERE 'lot_' || replace(l.lot_id::text, '-', '') = $1
          ORDER BY a.account_id FOR UPDATE OF b",
-        subject,
+        lot.0,
     )
     .fetch_all(&mut *conn)
     .await?;
-    let Some(lot) = lot.into_iter().next() else {
+    let Some(tenant) = tenant.into_iter().next() else {
         return Ok(None);
     };
-    let after = sqlx::query_scalar!(
-        "UPDATE lots SET remaining = lots.amount + drawn.change
-         FROM (SELECT coalesce(sum(CASE direction WHEN 'draw' THEN -amount ELSE amount END), 0) AS change
-               FROM lot_draws WHERE tenant_id = $1 AND lot_id = $2) AS drawn
+    let changed = sqlx::query!(
+        "WITH before AS (SELECT remaining FROM lots WHERE tenant_id = $1 AND lot_id = $2),
+         drawn AS (SELECT coalesce(sum(CASE direction WHEN 'draw' THEN -amount ELSE amount END), 0) AS change
+                   FROM lot_draws WHERE tenant_id = $1 AND lot_id = $2)
+         UPDATE lots SET remaining = lots.amount + drawn.change FROM drawn, before
          WHERE lots.tenant_id = $1 AND lots.lot_id = $2
-         RETURNING remaining",
-        lot.tenant_id,
-        lot.lot_id,
+         RETURNING before.remaining AS before, lots.remaining AS after",
+        tenant,
+        lot.0,
     )
     .fetch_one(conn)
     .await?;
-    Ok(Some((lot.remaining.to_string(), after.to_string())))
+    Ok(Some((
+        changed.before.to_string(),
+        changed.after.to_string(),
+    )))
 }
 
 /// Makes an event due now, if it has no outcome yet.
 pub(super) async fn redrive(
     conn: &mut PgConnection,
-    subject: &str,
+    event: EventId,
     now: DateTime<Utc>,
 ) -> Result<Changed, StoreError> {
     let before = sqlx::query!(
-        "SELECT event_id, due_at FROM events
-         WHERE 'evt_' || event_id = $1 AND due_at IS NOT NULL FOR UPDATE",
-        subject,
+        "SELECT due_at FROM events WHERE event_id = $1 AND due_at IS NOT NULL FOR UPDATE",
+        event.0,
     )
     .fetch_optional(&mut *conn)
     .await?;
@@ -183,7 +186,7 @@ pub(super) async fn redrive(
     };
     sqlx::query!(
         "UPDATE events SET due_at = $2, attempts = 0 WHERE event_id = $1",
-        before.event_id,
+        event.0,
         now,
     )
     .execute(conn)

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{
     exception::{Class, State, What},
-    id::{OperatorId, TenantId, WalletId},
+    id::{AccountId, LotId, OperatorId, TenantId, WalletId},
     money::Currency,
 };
 use rust_decimal::Decimal;
@@ -184,19 +184,29 @@ async fn read(
     rows.into_iter().map(Exception::try_from).collect()
 }
 
-/// How many ask for attention at this instant.
+/// How many are open, and how many of them ask for attention at this instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Open {
+    /// What is wrong, put off or not.
+    pub all: i64,
+    /// What is not put off.
+    pub asking: i64,
+}
+
+/// Counts what is open at this instant.
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn asking(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<i64, StoreError> {
-    let count = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!" FROM exceptions
-           WHERE state = 'open' AND (snoozed_until IS NULL OR snoozed_until <= $1)"#,
+pub async fn open(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<Open, StoreError> {
+    let open = sqlx::query_as!(
+        Open,
+        r#"SELECT count(*) AS "all!", count(*) FILTER (WHERE snoozed_until IS NULL OR snoozed_until <= $1) AS "asking!"
+           FROM exceptions WHERE state = 'open'"#,
         now,
     )
     .fetch_one(conn)
     .await?;
-    Ok(count)
+    Ok(open)
 }
 
 /// The wallet that an account or a lot belongs to, by the subject of an exception.
@@ -207,12 +217,19 @@ pub async fn wallet_of(
     conn: &mut PgConnection,
     subject: &str,
 ) -> Result<Option<WalletId>, StoreError> {
+    let name = subject.split(' ').next().unwrap_or_default();
+    let account = name.parse::<AccountId>().map(|account| account.0).ok();
+    let lot = name.parse::<LotId>().map(|lot| lot.0).ok();
+    if account.is_none() && lot.is_none() {
+        return Ok(None);
+    }
     let wallet = sqlx::query_scalar!(
-        r#"SELECT wallet_id AS "wallet_id!" FROM accounts
-           WHERE 'acct_' || replace(account_id::text, '-', '') = split_part($1, ' ', 1) AND wallet_id IS NOT NULL
+        r#"SELECT a.wallet_id AS "wallet_id!" FROM tenants t
+           JOIN accounts a ON a.tenant_id = t.tenant_id AND a.account_id = $1 WHERE a.wallet_id IS NOT NULL
            UNION ALL
-           SELECT wallet_id FROM lots WHERE 'lot_' || replace(lot_id::text, '-', '') = $1"#,
-        subject,
+           SELECT l.wallet_id FROM tenants t JOIN lots l ON l.tenant_id = t.tenant_id AND l.lot_id = $2"#,
+        account,
+        lot,
     )
     .fetch_optional(conn)
     .await?;

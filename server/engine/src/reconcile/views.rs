@@ -1,7 +1,7 @@
 //! Runs as they are read.
 
 use chrono::{DateTime, Utc};
-use domain::exception::{Cause, Outcome};
+use domain::exception::{Cause, Outcome, Reach};
 use sqlx::PgConnection;
 
 use crate::{
@@ -16,6 +16,8 @@ pub struct Run {
     pub run: i64,
     /// Who wanted it.
     pub cause: Cause,
+    /// How much it looked at.
+    pub reach: Reach,
     /// The operator, when one did.
     pub by: Option<String>,
     /// When it began.
@@ -43,7 +45,7 @@ pub struct Run {
 pub async fn runs(conn: &mut PgConnection, cursor: Cursor<i64>) -> Result<Page<Run>, StoreError> {
     let (upwards, start) = cursor.start(i64::MAX);
     let rows = sqlx::query!(
-        r#"SELECT r.run_id, r.cause, o.name AS "by?", r.started_at, r.finished_at, r.outcome,
+        r#"SELECT r.run_id, r.cause, r.reach, o.name AS "by?", r.started_at, r.finished_at, r.outcome,
                   r.jobs + r.settlements + r.transfers + r.accounts + r.lots AS examined,
                   r.checks, r.found, r.opened, r.closed
            FROM reconciliation_runs r LEFT JOIN operators o ON o.operator_id = r.requested_by
@@ -63,6 +65,9 @@ pub async fn runs(conn: &mut PgConnection, cursor: Cursor<i64>) -> Result<Page<R
                 cause: (row.cause.parse()).map_err(|error| {
                     StoreError::inconsistent("reconciliation_runs", "cause", error)
                 })?,
+                reach: (row.reach.parse()).map_err(|error| {
+                    StoreError::inconsistent("reconciliation_runs", "reach", error)
+                })?,
                 by: row.by,
                 started_at: row.started_at,
                 finished_at: row.finished_at,
@@ -78,4 +83,18 @@ pub async fn runs(conn: &mut PgConnection, cursor: Cursor<i64>) -> Result<Page<R
         })
         .collect::<Result<Vec<_>, StoreError>>()?;
     Ok(Page::read(rows, &cursor))
+}
+
+/// What the newest run that ended came to.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn last_outcome(conn: &mut PgConnection) -> Result<Option<Outcome>, StoreError> {
+    let word = sqlx::query_scalar!(
+        "SELECT outcome FROM reconciliation_runs WHERE outcome NOT IN ('running', 'abandoned') ORDER BY run_id DESC LIMIT 1"
+    )
+    .fetch_optional(conn)
+    .await?;
+    let outcome = word.map(|word| word.parse()).transpose();
+    outcome.map_err(|error| StoreError::inconsistent("reconciliation_runs", "outcome", error))
 }

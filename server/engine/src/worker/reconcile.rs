@@ -11,9 +11,9 @@ use crate::{Engine, reconcile::ReconcileError};
 /// Works until stopped, with a pause before each run: a start is busy enough.
 pub async fn run(engine: Engine, every: Duration, stop: CancellationToken) {
     while pause(&stop, every).await {
-        match engine.reconcile(Cause::Scheduled, None).await {
+        match engine.reconcile(Cause::Scheduled, None, None).await {
             Ok(tally) if tally.found == 0 => {
-                tracing::info!(run = tally.run, "the books are in order")
+                tracing::info!(run = tally.run, reach = %tally.reach, "the books are in order")
             }
             Ok(tally) => tracing::error!(
                 run = tally.run,
