@@ -11,6 +11,7 @@
 mod accept;
 mod load;
 mod pgbench;
+mod recon;
 mod report;
 mod settle;
 mod size;
@@ -31,7 +32,7 @@ pub(crate) fn fail<T>(message: String) -> Result<T, Failure> {
 /// Which part to run, and for how long.
 #[derive(Parser)]
 pub(crate) struct Options {
-    /// Parts to run: accept, settle, size. All when left out.
+    /// Parts to run: accept, settle, recon, size. All when left out.
     parts: Vec<String>,
     /// Repetitions of each cell.
     #[arg(long, default_value_t = 3)]
@@ -42,6 +43,9 @@ pub(crate) struct Options {
     /// Jobs in each cell of the settle part.
     #[arg(long, default_value_t = 20_000)]
     jobs: u32,
+    /// Settlements in the books of the recon part.
+    #[arg(long, default_value_t = 1_000_000)]
+    rows: u32,
     /// Directory of the built front end.
     #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/site"))]
     site: PathBuf,
@@ -79,6 +83,9 @@ async fn run(options: &Options) -> Result<(), Failure> {
     }
     if options.runs("settle") {
         lines.extend(settle::measure(options, &cluster).await?);
+    }
+    if options.runs("recon") {
+        lines.extend(recon::measure(options, &cluster).await?);
     }
     report::print(&lines);
     Ok(())

@@ -135,7 +135,7 @@ fn lines(cells: Cells, wrong: &Wrong) -> Vec<Line> {
 }
 
 /// Fills a database and returns how to reach it.
-async fn filled(
+pub(crate) async fn filled(
     cluster: &Cluster,
     name: &str,
     jobs: u32,

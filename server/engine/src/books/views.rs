@@ -59,10 +59,14 @@ pub(super) async fn examined(
                 r#"WITH fresh AS MATERIALIZED (
                        SELECT tenant_id, settlement_id, job_id, wallet_id FROM settlements WHERE written_in >= $1)
                    SELECT (SELECT count(DISTINCT job_id) FROM fresh) AS "jobs!", (SELECT count(*) FROM fresh) AS "settlements!",
-                          (SELECT count(*) FROM fresh JOIN transfers USING (tenant_id, settlement_id)) AS "transfers!",
+                          (SELECT coalesce(sum(n), 0)::bigint FROM fresh CROSS JOIN LATERAL (
+                              SELECT count(*) AS n FROM transfers t
+                              WHERE t.tenant_id = fresh.tenant_id AND t.settlement_id = fresh.settlement_id) t) AS "transfers!",
                           (SELECT count(*) FROM accounts WHERE wallet_id IS NULL OR (tenant_id, wallet_id) IN (
                               SELECT tenant_id, wallet_id FROM fresh)) AS "accounts!",
-                          (SELECT count(DISTINCT lot_id) FROM fresh JOIN lot_draws USING (tenant_id, settlement_id)) AS "lots!""#,
+                          (SELECT count(DISTINCT lot_id) FROM fresh CROSS JOIN LATERAL (
+                              SELECT lot_id FROM lot_draws d
+                              WHERE d.tenant_id = fresh.tenant_id AND d.settlement_id = fresh.settlement_id OFFSET 0) d) AS "lots!""#,
                 since,
             )
             .fetch_one(conn)

@@ -97,19 +97,28 @@ pub(super) async fn mark(
         .execute(&mut *conn)
         .await?;
     sqlx::query!(
-        "WITH fresh AS (
+        "WITH fresh AS MATERIALIZED (
              SELECT tenant_id, settlement_id FROM settlements WHERE ($2::bigint IS NULL OR written_in >= $2) AND written_in < $3),
+         moved AS (
+             SELECT t.* FROM fresh JOIN transfers t USING (tenant_id, settlement_id) WHERE $2 IS NULL
+             UNION ALL
+             SELECT t.* FROM fresh CROSS JOIN LATERAL (
+                 SELECT * FROM transfers t WHERE t.tenant_id = fresh.tenant_id AND t.settlement_id = fresh.settlement_id OFFSET 0) AS t
+             WHERE $2 IS NOT NULL),
+         drawn AS (
+             SELECT d.* FROM fresh JOIN lot_draws d USING (tenant_id, settlement_id) WHERE $2 IS NULL
+             UNION ALL
+             SELECT d.* FROM fresh CROSS JOIN LATERAL (
+                 SELECT * FROM lot_draws d WHERE d.tenant_id = fresh.tenant_id AND d.settlement_id = fresh.settlement_id OFFSET 0) AS d
+             WHERE $2 IS NOT NULL),
          entries AS (
-             SELECT t.tenant_id, 'account' AS kind, t.debit_account_id AS id, -t.amount AS change
-             FROM fresh JOIN transfers t USING (tenant_id, settlement_id)
+             SELECT t.tenant_id, 'account' AS kind, t.debit_account_id AS id, -t.amount AS change FROM moved t
              JOIN accounts a ON a.tenant_id = t.tenant_id AND a.account_id = t.debit_account_id AND a.wallet_id IS NULL
              UNION ALL
-             SELECT t.tenant_id, 'account', t.credit_account_id, t.amount
-             FROM fresh JOIN transfers t USING (tenant_id, settlement_id)
+             SELECT t.tenant_id, 'account', t.credit_account_id, t.amount FROM moved t
              JOIN accounts a ON a.tenant_id = t.tenant_id AND a.account_id = t.credit_account_id AND a.wallet_id IS NULL
              UNION ALL
-             SELECT d.tenant_id, 'lot', d.lot_id, CASE d.direction WHEN 'draw' THEN -d.amount ELSE d.amount END
-             FROM fresh JOIN lot_draws d USING (tenant_id, settlement_id))
+             SELECT d.tenant_id, 'lot', d.lot_id, CASE d.direction WHEN 'draw' THEN -d.amount ELSE d.amount END FROM drawn d)
          INSERT INTO reconciliation_marks AS m (tenant_id, subject_kind, subject_id, total, entries, run_id)
          SELECT tenant_id, kind, id, sum(change), count(*), $1 FROM entries GROUP BY 1, 2, 3
          ON CONFLICT ON CONSTRAINT reconciliation_marks_pkey DO UPDATE

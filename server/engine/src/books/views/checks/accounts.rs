@@ -31,7 +31,7 @@ pub(super) async fn run(
                 NULL::numeric AS expected, t.amount AS actual, t.currency,
                 format('transfer %s of settlement %s: its accounts are not of the mode and wallet of the settlement',
                     t.posting_id, t.settlement_id) AS line
-         FROM the_settlements s JOIN transfers t USING (tenant_id, settlement_id)
+         FROM the_transfers t JOIN settlements s USING (tenant_id, settlement_id)
          JOIN accounts d ON d.tenant_id = t.tenant_id AND d.account_id = t.debit_account_id
          JOIN accounts c ON c.tenant_id = t.tenant_id AND c.account_id = t.credit_account_id
          WHERE d.livemode <> s.livemode OR c.livemode <> s.livemode OR t.currency <> s.currency
@@ -86,10 +86,8 @@ async fn new_balances(
     checks! { conn, report, since;
     Balance:
         ", sides AS (
-             SELECT t.tenant_id, t.debit_account_id AS account_id, -t.amount AS change
-             FROM the_settlements s JOIN transfers t USING (tenant_id, settlement_id)
-             UNION ALL
-             SELECT t.tenant_id, t.credit_account_id, t.amount FROM the_settlements s JOIN transfers t USING (tenant_id, settlement_id)),
+             SELECT tenant_id, debit_account_id AS account_id, -amount AS change FROM the_transfers
+             UNION ALL SELECT tenant_id, credit_account_id, amount FROM the_transfers),
          added AS (
              SELECT tenant_id, account_id, sum(change) AS total, count(*) AS entries FROM sides GROUP BY 1, 2),
          proven AS (
@@ -118,13 +116,11 @@ async fn new_balances(
     RunningBalances:
         ", sides AS (
              SELECT t.tenant_id, t.debit_account_id AS account_id, t.currency, t.posting_id, -t.amount AS change, t.debit_balance AS after
-             FROM the_settlements s JOIN transfers t USING (tenant_id, settlement_id)
-             JOIN accounts a ON a.tenant_id = t.tenant_id AND a.account_id = t.debit_account_id
+             FROM the_transfers t JOIN accounts a ON a.tenant_id = t.tenant_id AND a.account_id = t.debit_account_id
              WHERE a.wallet_id IS NOT NULL
              UNION ALL
              SELECT t.tenant_id, t.credit_account_id, t.currency, t.posting_id, t.amount, t.credit_balance
-             FROM the_settlements s JOIN transfers t USING (tenant_id, settlement_id)
-             JOIN accounts a ON a.tenant_id = t.tenant_id AND a.account_id = t.credit_account_id
+             FROM the_transfers t JOIN accounts a ON a.tenant_id = t.tenant_id AND a.account_id = t.credit_account_id
              WHERE a.wallet_id IS NOT NULL),
          linked AS (
              SELECT s.*, coalesce(earlier.after, 0) AS before FROM sides s LEFT JOIN LATERAL (

@@ -10,6 +10,10 @@ pub(super) async fn run(
     report: &mut Report,
     since: Option<i64>,
 ) -> Result<(), StoreError> {
+    match since {
+        None => every_charge(conn, report, since).await?,
+        Some(_) => new_charges(conn, report, since).await?,
+    }
     checks! { conn, report, since;
     HoldEnd:
         "SELECT j.tenant_id, 'job_' || replace(j.job_id::text, '-', '') AS subject, s.reserves::numeric AS expected,
@@ -40,24 +44,6 @@ pub(super) async fn run(
              FROM settlements s WHERE s.tenant_id = j.tenant_id AND s.subject_kind = 'job' AND s.subject_id = j.job_id) s
          WHERE (j.reserve_version, j.capture_version, j.release_version, j.adjustment_version, j.reversal_version)
             <> (s.reserve, s.capture, s.release, s.adjustment, s.reversal)"
-    JobCharge:
-        ", moved AS (
-             SELECT s.tenant_id, s.subject_id AS job_id,
-                    sum(CASE 'held' WHEN c.kind THEN t.amount WHEN d.kind THEN -t.amount ELSE 0 END) AS held,
-                    sum(CASE 'revenue' WHEN c.kind THEN t.amount WHEN d.kind THEN -t.amount ELSE 0 END) AS captured,
-                    sum(CASE 'receivable' WHEN d.kind THEN t.amount WHEN c.kind THEN -t.amount ELSE 0 END) AS receivable
-             FROM the_jobs j JOIN settlements s ON s.tenant_id = j.tenant_id AND s.subject_kind = 'job' AND s.subject_id = j.job_id
-             JOIN transfers t ON t.tenant_id = s.tenant_id AND t.settlement_id = s.settlement_id
-             JOIN accounts d ON d.tenant_id = t.tenant_id AND d.account_id = t.debit_account_id
-             JOIN accounts c ON c.tenant_id = t.tenant_id AND c.account_id = t.credit_account_id
-             GROUP BY 1, 2)
-         SELECT j.tenant_id, 'job_' || replace(j.job_id::text, '-', '') AS subject,
-                coalesce(m.held, 0) + coalesce(m.captured, 0) AS expected, j.held + j.captured AS actual, j.currency,
-                format('job %s: held %s, captured %s, owed %s, but its transfers moved %s, %s, %s', j.job_id, j.held,
-                    j.captured, j.receivable, coalesce(m.held, 0), coalesce(m.captured, 0), coalesce(m.receivable, 0)) AS line
-         FROM the_jobs j LEFT JOIN moved m USING (tenant_id, job_id)
-         WHERE (j.held, j.captured, j.receivable)
-            IS DISTINCT FROM (coalesce(m.held, 0), coalesce(m.captured, 0), coalesce(m.receivable, 0))"
     JobSteps:
         "SELECT j.tenant_id, 'job_' || replace(j.job_id::text, '-', '') AS subject, j.transition_count::numeric AS expected,
                 s.steps::numeric AS actual, NULL::text AS currency,
@@ -92,6 +78,59 @@ pub(super) async fn run(
          FROM the_wallets w JOIN accounts a USING (tenant_id, wallet_id) JOIN balances b USING (tenant_id, account_id)
          LEFT JOIN jobs_held j USING (tenant_id, wallet_id)
          WHERE a.kind = 'held' AND b.balance <> coalesce(j.held, 0)"
+    }
+    Ok(())
+}
+
+/// In one pass over all transfers.
+async fn every_charge(
+    conn: &mut PgConnection,
+    report: &mut Report,
+    since: Option<i64>,
+) -> Result<(), StoreError> {
+    checks! { conn, report, since;
+    JobCharge:
+        ", moved AS (
+             SELECT s.tenant_id, s.subject_id AS job_id,
+                    sum(CASE 'held' WHEN c.kind THEN t.amount WHEN d.kind THEN -t.amount ELSE 0 END) AS held,
+                    sum(CASE 'revenue' WHEN c.kind THEN t.amount WHEN d.kind THEN -t.amount ELSE 0 END) AS captured,
+                    sum(CASE 'receivable' WHEN d.kind THEN t.amount WHEN c.kind THEN -t.amount ELSE 0 END) AS receivable
+             FROM settlements s JOIN transfers t USING (tenant_id, settlement_id)
+             JOIN accounts d ON d.tenant_id = t.tenant_id AND d.account_id = t.debit_account_id
+             JOIN accounts c ON c.tenant_id = t.tenant_id AND c.account_id = t.credit_account_id
+             WHERE s.subject_kind = 'job' GROUP BY 1, 2)
+         SELECT j.tenant_id, 'job_' || replace(j.job_id::text, '-', '') AS subject,
+                coalesce(m.held, 0) + coalesce(m.captured, 0) AS expected, j.held + j.captured AS actual, j.currency,
+                format('job %s: held %s, captured %s, owed %s, but its transfers moved %s, %s, %s', j.job_id, j.held,
+                    j.captured, j.receivable, coalesce(m.held, 0), coalesce(m.captured, 0), coalesce(m.receivable, 0)) AS line
+         FROM jobs j LEFT JOIN moved m USING (tenant_id, job_id)
+         WHERE (j.held, j.captured, j.receivable)
+            IS DISTINCT FROM (coalesce(m.held, 0), coalesce(m.captured, 0), coalesce(m.receivable, 0))"
+    }
+    Ok(())
+}
+
+/// Job by job.
+async fn new_charges(
+    conn: &mut PgConnection,
+    report: &mut Report,
+    since: Option<i64>,
+) -> Result<(), StoreError> {
+    checks! { conn, report, since;
+    JobCharge:
+        "SELECT j.tenant_id, 'job_' || replace(j.job_id::text, '-', '') AS subject, m.held + m.captured AS expected,
+                j.held + j.captured AS actual, j.currency,
+                format('job %s: held %s, captured %s, owed %s, but its transfers moved %s, %s, %s', j.job_id, j.held,
+                    j.captured, j.receivable, m.held, m.captured, m.receivable) AS line
+         FROM the_jobs j CROSS JOIN LATERAL (
+             SELECT coalesce(sum(CASE 'held' WHEN c.kind THEN t.amount WHEN d.kind THEN -t.amount ELSE 0 END), 0) AS held,
+                    coalesce(sum(CASE 'revenue' WHEN c.kind THEN t.amount WHEN d.kind THEN -t.amount ELSE 0 END), 0) AS captured,
+                    coalesce(sum(CASE 'receivable' WHEN d.kind THEN t.amount WHEN c.kind THEN -t.amount ELSE 0 END), 0) AS receivable
+             FROM settlements s JOIN transfers t USING (tenant_id, settlement_id)
+             JOIN accounts d ON d.tenant_id = t.tenant_id AND d.account_id = t.debit_account_id
+             JOIN accounts c ON c.tenant_id = t.tenant_id AND c.account_id = t.credit_account_id
+             WHERE s.tenant_id = j.tenant_id AND s.subject_kind = 'job' AND s.subject_id = j.job_id) AS m
+         WHERE (j.held, j.captured, j.receivable) IS DISTINCT FROM (m.held, m.captured, m.receivable)"
     }
     Ok(())
 }

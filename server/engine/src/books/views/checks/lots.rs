@@ -59,7 +59,9 @@ async fn drawn_lots(
     LotDraws:
         ", added AS (
              SELECT d.tenant_id, d.lot_id, sum(CASE d.direction WHEN 'draw' THEN -d.amount ELSE d.amount END) AS change
-             FROM the_settlements s JOIN lot_draws d USING (tenant_id, settlement_id) GROUP BY 1, 2)
+             FROM the_settlements s CROSS JOIN LATERAL (
+                 SELECT * FROM lot_draws d WHERE d.tenant_id = s.tenant_id AND d.settlement_id = s.settlement_id OFFSET 0) AS d
+             GROUP BY 1, 2)
          SELECT l.tenant_id, 'lot_' || replace(l.lot_id::text, '-', '') AS subject,
                 l.amount + coalesce(m.total, 0) + n.change AS expected, l.remaining AS actual, l.currency,
                 format('lot %s: %s of %s remain, but its draws leave %s', l.lot_id, l.remaining, l.amount,
