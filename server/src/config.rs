@@ -185,6 +185,10 @@ pub struct ServeArgs {
     #[arg(long, env = "QUITTANCE_RECONCILE_MINUTES", default_value_t = 15)]
     pub reconcile_minutes: u32,
 
+    /// Minutes after which a job without a verdict is uncertain and asks for a person.
+    #[arg(long, env = "QUITTANCE_UNCERTAIN_MINUTES", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+    pub uncertain_minutes: u32,
+
     /// How long open requests may still run after a signal to stop, in seconds.
     #[arg(long, env = "QUITTANCE_GRACE_SECONDS", default_value_t = 20)]
     pub grace_seconds: u64,

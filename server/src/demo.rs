@@ -168,6 +168,8 @@ fn settings(args: &DemoArgs, dir: &Path, database: &Database) -> Result<ServeArg
         .unwrap_or_else(|| (Ipv4Addr::LOCALHOST, port).into());
     serve.only = Vec::new();
     serve.live = true;
+    // Nobody looks at a demo for an hour before something is uncertain.
+    serve.uncertain_minutes = 1;
     // The burst is a load on purpose.
     serve.api_rate_per_second = 1_000_000;
     Ok(serve)

@@ -6,6 +6,7 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
+use chrono::TimeDelta;
 use engine::{
     Engine,
     inbox::{Flushed, InboxWriter, WriterSettings},
@@ -89,7 +90,11 @@ impl Server {
     pub async fn start(args: &ServeArgs) -> Result<Self, ServeError> {
         let database = Database::open(&args.data).await?;
         database.migrate().await?;
-        let engine = database.engine(args.max_connections).await?;
+        let overdue = TimeDelta::minutes(args.uncertain_minutes.into());
+        let engine = database
+            .engine(args.max_connections)
+            .await?
+            .with_overdue(overdue);
         let listener = TcpListener::bind(args.listen)
             .await
             .map_err(|error| ServeError::Listen(args.listen, error))?;

@@ -18,7 +18,7 @@ use crate::words::{count, job_tone, money, span, titled};
 
 /// Hours without a verdict, as a view each; the first is shown when none is chosen.
 const HOURS: [(&str, i64); 4] = [
-    ("An hour", 1),
+    ("Too long", 0),
     ("Six hours", 6),
     ("A day", 24),
     ("Three days", 72),
@@ -30,9 +30,10 @@ pub fn UncertainPage() -> AnyView {
     let mut query = Query::read("/uncertain", &["hours"]);
     let hours = query
         .parsed::<u16>("hours")
-        .map_or(uncertain::OVERDUE, |hours| TimeDelta::hours(hours.into()));
+        .map(|hours| TimeDelta::hours(hours.into()));
     let live = livemode();
     page(move |engine| async move {
+        let hours = hours.unwrap_or(engine.overdue());
         let before = engine.clock().now() - hours;
         let mut books = engine.snapshot().await?;
         let jobs = uncertain::list(&mut books, live, before).await?;
@@ -46,7 +47,7 @@ fn Desk(query: Query, hours: TimeDelta, jobs: Vec<Uncertain>, stake: Vec<AtStake
     let links = HOURS
         .into_iter()
         .map(|(label, hours)| match hours {
-            1 => query.view(label, &[]),
+            0 => query.view(label, &[]),
             _ => query.view(label, &[("hours", &hours.to_string())]),
         })
         .collect();

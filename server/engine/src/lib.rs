@@ -35,6 +35,7 @@ pub mod worker;
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use sqlx::{PgPool, Postgres, pool::PoolConnection};
 
 use crate::{clock::Clock, error::StoreError, ids::Ids, live::News};
@@ -50,6 +51,7 @@ pub struct Engine {
     ids: Arc<Ids>,
     news: News,
     overview: Arc<overview::Memory>,
+    overdue: TimeDelta,
 }
 
 impl Engine {
@@ -61,7 +63,18 @@ impl Engine {
             ids: Arc::new(Ids::default()),
             news: News::default(),
             overview: Arc::default(),
+            overdue: job::views::uncertain::OVERDUE,
         }
+    }
+
+    /// The same, where a job without a verdict is uncertain after so long.
+    pub fn with_overdue(self, overdue: TimeDelta) -> Self {
+        Self { overdue, ..self }
+    }
+
+    /// After how long a job without a verdict is uncertain.
+    pub fn overdue(&self) -> TimeDelta {
+        self.overdue
     }
 
     /// The pool.

@@ -119,7 +119,7 @@ async fn desks(engine: &Engine, live: bool) -> Result<Vec<Desk>, StoreError> {
             .await?
             .unsigned_abs(),
     };
-    let overdue = engine.clock().now() - uncertain::OVERDUE;
+    let overdue = engine.clock().now() - engine.overdue();
     let stake = uncertain::at_stake(&mut conn, live, overdue).await?;
     let uncertain = Desk {
         label: "Uncertain".to_owned(),

@@ -37,6 +37,8 @@ pub(super) struct Expected {
     pub(super) state: State,
     /// Its net charge.
     pub(super) charged: Amount,
+    /// What it still holds.
+    pub(super) held: Amount,
 }
 
 /// Works out one job.
@@ -60,9 +62,18 @@ pub(super) fn expect(plan: &Plan) -> Result<Expected, Failure> {
                 answer: Answer::PaymentRequired,
                 state: State::Blocked,
                 charged: nothing,
+                held: nothing,
             });
         }
         Story::Blocked => (State::Blocked, nothing),
+        Story::NeverTold => {
+            return Ok(Expected {
+                answer: Answer::Accepted,
+                state: State::Running,
+                charged: nothing,
+                held: quote,
+            });
+        }
         Story::CancelledBeforeDispatch => (State::Cancelled, nothing),
         Story::CancelHonoured => (State::Cancelled, refused),
         Story::CancelTooLate if tenant.policy.late_cancel == LateCancel::Release => {
@@ -94,6 +105,7 @@ pub(super) fn expect(plan: &Plan) -> Result<Expected, Failure> {
         answer: Answer::Accepted,
         state,
         charged,
+        held: nothing,
     })
 }
 
@@ -136,7 +148,10 @@ mod tests {
             let expected = expect(&plan).unwrap();
             let nothing = expected.charged.is_zero();
             match plan.story {
-                Story::CancelledBeforeDispatch | Story::Blocked | Story::Unaffordable => {
+                Story::CancelledBeforeDispatch
+                | Story::Blocked
+                | Story::Unaffordable
+                | Story::NeverTold => {
                     assert!(nothing)
                 }
                 Story::Succeeds | Story::CompletesTwice | Story::IsCorrected => assert!(!nothing),

@@ -44,6 +44,8 @@ pub(super) enum Story {
     Unaffordable,
     /// The tenant's own limit refuses it.
     Blocked,
+    /// The provider takes it up and never says how it ended.
+    NeverTold,
 }
 
 /// When the provider's reference reaches the job.
@@ -170,7 +172,7 @@ fn story(rng: &mut StdRng, rates: &Rates) -> Story {
         Story::CancelHonoured,
         Story::CancelTooLate,
     ][rng.random_range(0..3_usize)];
-    let shares: [(Rate, Story); 8] = [
+    let shares: [(Rate, Story); 9] = [
         (rates.unaffordable, Story::Unaffordable),
         (rates.blocked, Story::Blocked),
         (rates.cancels, cancelled),
@@ -179,6 +181,7 @@ fn story(rng: &mut StdRng, rates: &Rates) -> Story {
         (rates.second_completions, Story::CompletesTwice),
         (rates.corrections, Story::IsCorrected),
         (rates.partial, Story::SucceedsInPart),
+        (rates.silence, Story::NeverTold),
     ];
     let mut end = 0_u32;
     for (share, story) in shares {
@@ -308,6 +311,7 @@ pub(super) mod tests {
             Story::CancelTooLate,
             Story::Unaffordable,
             Story::Blocked,
+            Story::NeverTold,
         ] {
             assert!(plans.iter().any(|plan| plan.story == story), "{story:?}");
         }

@@ -141,11 +141,11 @@ fn difference(plan: &Plan, expected: &Expected, seen: &Value) -> Option<String> 
     let state = seen["state"].as_str();
     let as_expected = state == Some(expected.state.as_str())
         && amount("captured") == Some(expected.charged.value())
-        && amount("held") == Some(Decimal::ZERO);
+        && amount("held") == Some(expected.held.value());
     (!as_expected).then(|| {
         format!(
-            "({:?}) should be {} with {} charged and nothing held, but is {} with {} charged and {} held",
-            plan.story, expected.state, expected.charged, seen["state"], seen["captured"], seen["held"],
+            "({:?}) should be {} with {} charged and {} held, but is {} with {} charged and {} held",
+            plan.story, expected.state, expected.charged, expected.held, seen["state"], seen["captured"], seen["held"],
         )
     })
 }

@@ -143,6 +143,9 @@ pub(crate) struct Rates {
     /// Jobs that are delivered in part.
     #[arg(long, value_name = "RATE", default_value = "0.03")]
     pub(crate) partial: Rate,
+    /// Jobs the provider never says the end of.
+    #[arg(long, value_name = "RATE", default_value = "0.01")]
+    pub(crate) silence: Rate,
     /// Jobs the customer cancels: before dispatch, in time, or too late.
     #[arg(long, value_name = "RATE", default_value = "0.06")]
     pub(crate) cancels: Rate,
@@ -184,6 +187,7 @@ impl Rates {
             ("second completions", self.second_completions.to_string()),
             ("corrections", self.corrections.to_string()),
             ("partial", self.partial.to_string()),
+            ("silence", self.silence.to_string()),
             ("cancels", self.cancels.to_string()),
             ("unaffordable", self.unaffordable.to_string()),
             ("blocked", self.blocked.to_string()),

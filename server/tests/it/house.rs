@@ -106,6 +106,7 @@ fn args() -> ServeArgs {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         metrics: None,
         reconcile_minutes: 0,
+        uncertain_minutes: 60,
         proxies: 0,
         only: Vec::new(),
         public_url: None,

@@ -87,6 +87,7 @@ pub(super) fn draw(rng: &mut StdRng, rates: &Rates, scene: &Scene<'_>) -> Vec<Ev
         Story::CompletesTwice => &[Word::Succeeded, Word::Succeeded],
         Story::IsCorrected => &[Word::Succeeded, Word::Corrected],
         Story::CancelHonoured => &[Word::Cancelled],
+        Story::NeverTold => &[],
         Story::CancelledBeforeDispatch | Story::Unaffordable | Story::Blocked => return Vec::new(),
     };
     let mut events = Vec::with_capacity(5);

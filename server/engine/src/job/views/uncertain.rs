@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 
 use crate::{error::StoreError, ids};
 
-/// After how long a job without a verdict stands on the desk.
+/// After how long a job without a verdict stands on the desk when nothing else is said.
 pub const OVERDUE: TimeDelta = TimeDelta::hours(1);
 /// Most jobs that are shown at once.
 pub const MOST: i64 = 200;
