@@ -105,6 +105,10 @@ id!(
     ActionId = "act"
 );
 id!(
+    /// One decision about many things.
+    TaskId = "task"
+);
+id!(
     /// A staff member.
     OperatorId = "op"
 );

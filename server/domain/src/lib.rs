@@ -20,4 +20,5 @@ pub mod money;
 pub mod price;
 pub mod settlement;
 pub mod signature;
+pub mod task;
 pub mod usage;

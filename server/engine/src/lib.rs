@@ -29,6 +29,7 @@ pub mod reconcile;
 pub mod session;
 pub mod settlement;
 pub mod source;
+pub mod task;
 pub mod tenant;
 pub mod wallet;
 pub mod worker;

@@ -1,4 +1,4 @@
-//! What runs unasked: settling, expiring credit, maintenance.
+//! What runs unasked: settling, expiring credit, tasks, maintenance.
 //!
 //! Every worker is idempotent and may be killed at any point: what it claims it holds only by row locks,
 //! which die with its connection. On shutdown each finishes the batch it is in.
@@ -7,6 +7,7 @@ pub mod expire;
 pub mod maintain;
 pub mod reconcile;
 pub mod settle;
+pub mod tasks;
 
 use std::{sync::Arc, time::Duration};
 
@@ -116,6 +117,7 @@ pub fn spawn(
         workers.spawn(worker.run(wake.clone(), stop.clone()));
     }
     workers.spawn(expire::run(engine.clone(), stop.clone()));
+    workers.spawn(tasks::run(engine.clone(), stop.clone()));
     workers.spawn(maintain::run(
         engine.clone(),
         settings.rejected_deliveries,

@@ -19,4 +19,5 @@ mod reconcile;
 mod scarce;
 mod settle;
 mod source;
+mod task;
 mod views;
