@@ -49,6 +49,7 @@ mod settlements;
 pub mod sign_in;
 #[cfg(feature = "ssr")]
 mod sources;
+mod tasks;
 #[cfg(feature = "ssr")]
 mod wallets;
 #[cfg(feature = "ssr")]

@@ -22,6 +22,7 @@ use crate::settlements::{SettlementPage, SettlementsPage};
 use crate::shell::NotFoundPage;
 use crate::sign_in::SignInPage;
 use crate::sources::SourcesPage;
+use crate::tasks::{TaskPage, TasksPage};
 use crate::wallets::{WalletPage, WalletsPage};
 
 /// The pages of the console, by path.
@@ -50,6 +51,8 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/exceptions") view=ExceptionsPage ssr=SsrMode::Async/>
                 <Route path=path!("/exceptions/:id") view=ExceptionPage ssr=SsrMode::Async/>
                 <Route path=path!("/reconciliation") view=ReconciliationPage ssr=SsrMode::Async/>
+                <Route path=path!("/tasks") view=TasksPage ssr=SsrMode::Async/>
+                <Route path=path!("/tasks/:id") view=TaskPage ssr=SsrMode::Async/>
                 <Route path=path!("/approvals") view=ApprovalsPage ssr=SsrMode::Async/>
                 <Route path=path!("/thresholds") view=ThresholdsPage ssr=SsrMode::Async/>
                 <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>

@@ -21,6 +21,7 @@ mod return_path;
 mod session_store;
 mod sign_in;
 mod site;
+mod tasks;
 mod thresholds;
 
 use std::sync::Arc;
@@ -109,6 +110,9 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .route("/exceptions/act", post(exceptions::act))
         .route("/exceptions/{id}/{step}", post(exceptions::step))
         .route("/reconciliation/run", post(exceptions::run))
+        .route("/tasks", post(tasks::make))
+        .route("/tasks/{id}/{step}", post(tasks::step))
+        .route("/exceptions/export.csv", get(export::list))
         .route("/audit/check", post(audit::check))
         .route("/thresholds", post(thresholds::set))
         .route("/theme", post(preferences::theme))

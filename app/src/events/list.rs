@@ -2,12 +2,14 @@
 
 use domain::event::EventState;
 use domain::id::JobId;
+use domain::task::Kind;
 use engine::event::views::{self, Event, Filter};
 use leptos::prelude::*;
 
 use crate::context::page;
 use crate::list::{Export, NoRows, Pages, Problems, Query, choices, livemode, mark, neighbours};
 use crate::shell::Frame;
+use crate::tasks::AboutAll;
 use crate::ui::{
     Chips, Column, DataTable, Field, FilterBar, Id, LiveBar, PageHead, RowLink, SelectField,
     SortOrder, StateBadge, Time, TimeStyle, Tone, ViewLinks,
@@ -43,12 +45,21 @@ pub fn EventsPage() -> AnyView {
         let mut books = engine.snapshot().await?;
         let list = views::list(&mut books, &filter, cursor).await?;
         let (newer, older) = neighbours(&query, &list, |row: &Event| row.id.0);
-        Ok(view! { <Events query rows=list.rows newer older/> }.into_any())
+        // Events that a person has to look at may be looked at again together.
+        let key = (filter.attention || filter.state.is_some_and(EventState::is_case))
+            .then(|| engine.mint().simple().to_string());
+        Ok(view! { <Events query rows=list.rows newer older key/> }.into_any())
     })
 }
 
 #[component]
-fn Events(query: Query, rows: Vec<Event>, newer: Option<String>, older: Option<String>) -> AnyView {
+fn Events(
+    query: Query,
+    rows: Vec<Event>,
+    newer: Option<String>,
+    older: Option<String>,
+    key: Option<String>,
+) -> AnyView {
     let columns = vec![
         Column::text("Event"),
         Column::text("State"),
@@ -72,6 +83,7 @@ fn Events(query: Query, rows: Vec<Event>, newer: Option<String>, older: Option<S
         view! {
             <DataTable id="events" caption="Events, newest first" columns>{rows}</DataTable>
             <Pages rows=shown what=("event", "events") newer older/>
+            {key.map(|key| view! { <AboutAll query=query.clone() kind=Kind::Replay key/> })}
             <Export query=query.clone()/>
         }
         .into_any()

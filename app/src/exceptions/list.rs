@@ -2,13 +2,15 @@
 
 use domain::exception::{Class, State};
 use domain::id::OperatorId;
+use domain::task::Kind;
 use engine::exception::views::{self, Exception, Filter};
 use leptos::prelude::*;
 
 use super::words::{figure, title, tone};
 use crate::context::{may_act, page};
-use crate::list::{NoRows, Pages, Problems, Query, choices, mark, neighbours};
+use crate::list::{Export, NoRows, Pages, Problems, Query, choices, mark, neighbours};
 use crate::shell::{Frame, FrameData};
+use crate::tasks::AboutAll;
 use crate::ui::{
     Button, Chips, Column, DataTable, Field, FilterBar, Id, PageHead, RowLink, SelectField,
     StateBadge, Time, TimeStyle, ViewLinks,
@@ -31,8 +33,8 @@ pub fn ExceptionsPage() -> AnyView {
         let mut books = engine.snapshot().await?;
         let found = views::list(&mut books, &filter, cursor).await?;
         let (newer, older) = neighbours(&query, &found, |row: &Exception| row.id);
-        let key = engine.mint().simple().to_string();
-        Ok(view! { <Exceptions query rows=found.rows newer older key/> }.into_any())
+        let keys = (0..2).map(|_| engine.mint().simple().to_string()).collect();
+        Ok(view! { <Exceptions query rows=found.rows newer older keys/> }.into_any())
     })
 }
 
@@ -42,8 +44,10 @@ fn Exceptions(
     rows: Vec<Exception>,
     newer: Option<String>,
     older: Option<String>,
-    key: String,
+    keys: Vec<String>,
 ) -> AnyView {
+    let mut keys = keys.into_iter();
+    let (key, all) = (keys.next(), keys.next().unwrap_or_default());
     let shown = rows.len();
     let table = if rows.is_empty() {
         view! {
@@ -72,7 +76,9 @@ fn Exceptions(
                 <DataTable id="exceptions" caption="Exceptions, newest first" columns>{rows}</DataTable>
                 {bulk}
             </form>
+            <AboutAll query=query.clone() kind=Kind::Repair key=all/>
             <Pages rows=shown what=("exception", "exceptions") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };
@@ -131,6 +137,7 @@ fn bulk() -> AnyView {
                 <Button name="step" value="take">"Take"</Button>
                 <Button name="step" value="give_back">"Give back"</Button>
                 <Button name="step" value="snooze">"Put off"</Button>
+                <Button name="step" value="repair">"Put right…"</Button>
             </div>
         </fieldset>
     }

@@ -5,6 +5,14 @@ use leptos::prelude::*;
 use super::{PAGE, Query};
 
 impl Query {
+    /// The filters, as they stand in an address.
+    pub(crate) fn filters(&self) -> String {
+        let mut values = self.values.clone();
+        values.remove(PAGE);
+        let query = values.to_query_string();
+        query.strip_prefix('?').unwrap_or(&query).to_owned()
+    }
+
     /// Where this list is exported, with its filters.
     pub(crate) fn export(&self) -> String {
         let mut values = self.values.clone();

@@ -54,6 +54,7 @@ pub(super) fn Rail(frame: FrameData) -> AnyView {
         place("Thresholds", "/thresholds", Glyph::Settings, "t"),
         place("Audit", "/audit", Glyph::Audit, "a"),
         place("Reconciliation", "/reconciliation", Glyph::Check, "r"),
+        place("Tasks", "/tasks", Glyph::Quarantine, "k"),
     ];
     let desks = (!desks.is_empty()).then(|| {
         view! { <h2 id="rail-desks">"Desks"</h2>{places(desks, &path, Some("rail-desks"))} }

@@ -7,7 +7,10 @@ use axum::{
     response::Response,
 };
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
-use domain::exception::{Cause, Reach};
+use domain::{
+    exception::{Cause, Reach},
+    task::Kind as TaskKind,
+};
 use engine::{
     exception::{ExceptionError, Step},
     operator::Role,
@@ -16,7 +19,7 @@ use engine::{
 use tower_sessions::Session;
 use uuid::Uuid;
 
-use super::{Console, CurrentOperator, frame, return_path};
+use super::{Console, CurrentOperator, frame, return_path, tasks};
 use crate::http::{
     problem::{Kind, Problem},
     request::RequestId,
@@ -73,6 +76,11 @@ pub(super) async fn act(
         .collect();
     let ids = ids.ok_or_else(not_found)?;
     let word = text(&form, "step");
+    if word == "repair" {
+        let chosen = format!("{} chosen by hand", ids.len());
+        let what = (TaskKind::Repair, text(&form, "key"));
+        return tasks::freeze(&console, &who, &session, what, (chosen, ids), "/exceptions").await;
+    }
     let done = if ids.is_empty() {
         frame::tell(&session, false, "Nothing was chosen", None).await;
         return Ok(return_path::see_other("/exceptions"));

@@ -29,6 +29,8 @@ use crate::http::{
 };
 
 /// The filters of a list, as its address has them. `page` is where a screen stands, and no filter.
+pub(super) use self::lists::{event_filter, exception_filter};
+
 pub(super) type Filters = BTreeMap<String, String>;
 
 /// Exports at once: each holds a connection for as long as its reader takes.
@@ -82,8 +84,8 @@ async fn send(
         )
     })?;
     let mut books = engine.snapshot().await?;
-    let list = List::read(&mut books, console.live, (&name, wallet), &filters).await?;
     let now = engine.clock().now();
+    let list = List::read(&mut books, (console.live, now), (&name, wallet), &filters).await?;
     let request_id = RequestId::current();
     let line = who.by(request_id.as_ref()).did(
         "list.export",

@@ -1,5 +1,6 @@
 //! The lists that can be exported: their filters, their columns, and their rows page by page.
 
+use chrono::{DateTime, Utc};
 use domain::{
     id::{JobId, SettlementId, WalletId},
     money::Amount,
@@ -8,6 +9,7 @@ use engine::{
     audit,
     error::StoreError,
     event,
+    exception::views as exceptions,
     job::views::all as jobs,
     ledger::views as ledger,
     page::{Cursor, Page},
@@ -33,6 +35,7 @@ pub(super) enum List {
     Events(event::views::Filter),
     Settlements(settlements::Filter),
     Audit(audit::views::Filter),
+    Exceptions(exceptions::Filter),
     Ledger(Box<ledger::Wallet>, ledger::Filter),
 }
 
@@ -44,19 +47,20 @@ impl List {
     /// more than was asked for.
     pub(super) async fn read(
         conn: &mut PgConnection,
-        livemode: bool,
+        (livemode, now): (bool, DateTime<Utc>),
         (name, wallet): (&str, Option<String>),
         filters: &Filters,
     ) -> Result<Self, Problem> {
         let mut rest = filters.clone();
         let list = match (name, wallet) {
             ("jobs", None) => Self::Jobs(job_filter(livemode, &mut rest)?),
-            ("events", None) => Self::Events(event_filter(livemode, &mut rest)?),
+            ("events", None) => Self::Events(events_of(livemode, &mut rest)?),
             ("settlements", None) => Self::Settlements(settlements::Filter {
                 phase: parsed(&mut rest, "phase")?,
                 wallet: parsed(&mut rest, "wallet")?,
                 livemode: Some(livemode),
             }),
+            ("exceptions", None) => Self::Exceptions(exceptions_of(now, &mut rest)?),
             ("audit", None) => Self::Audit(audit::views::Filter {
                 actor: parsed(&mut rest, "actor")?,
                 action: parsed(&mut rest, "action")?,
@@ -75,12 +79,7 @@ impl List {
             }
             _ => return Err(not_found()),
         };
-        match rest.keys().next() {
-            None => Ok(list),
-            Some(unknown) => Err(invalid(format!(
-                "There is no filter {unknown:?} of this list."
-            ))),
-        }
+        all_known(&rest).map(|()| list)
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -89,6 +88,7 @@ impl List {
             Self::Events(_) => "events",
             Self::Settlements(_) => "settlements",
             Self::Audit(_) => "audit",
+            Self::Exceptions(_) => "exceptions",
             Self::Ledger(..) => "ledger",
         }
     }
@@ -135,6 +135,22 @@ impl List {
             Self::Audit(_) => &[
                 "number", "at", "actor", "action", "object", "reason", "request", "hash",
             ],
+            Self::Exceptions(_) => &[
+                "exception",
+                "class",
+                "subject",
+                "tenant name",
+                "state",
+                "currency",
+                "expected",
+                "there is",
+                "detail",
+                "owner",
+                "first seen at",
+                "last seen at",
+                "due at",
+                "closed at",
+            ],
             Self::Ledger(..) => &[
                 "posting",
                 "settlement",
@@ -175,6 +191,10 @@ impl List {
                 let page = audit::views::list(conn, filter, by_number(place)).await?;
                 Ok(rows(page, audit_row, |row| Place::Number(row.number)))
             }
+            Self::Exceptions(filter) => {
+                let page = exceptions::list(conn, filter, by_number(place)).await?;
+                Ok(rows(page, exception, |row| Place::Number(row.id)))
+            }
             Self::Ledger(wallet, filter) => {
                 let page = ledger::entries(conn, wallet, filter, by_number(place)).await?;
                 Ok(rows(page, entry, |row| Place::Number(row.posting)))
@@ -197,7 +217,7 @@ fn job_filter(livemode: bool, rest: &mut Filters) -> Result<jobs::Filter, Proble
     })
 }
 
-fn event_filter(livemode: bool, rest: &mut Filters) -> Result<event::views::Filter, Problem> {
+fn events_of(livemode: bool, rest: &mut Filters) -> Result<event::views::Filter, Problem> {
     Ok(event::views::Filter {
         livemode,
         state: parsed(rest, "state")?,
@@ -208,6 +228,44 @@ fn event_filter(livemode: bool, rest: &mut Filters) -> Result<event::views::Filt
         job: parsed::<JobId>(rest, "job")?,
         since: day(rest, "since")?,
     })
+}
+
+/// The filter of events that an address asks for.
+pub(in crate::console) fn event_filter(
+    livemode: bool,
+    mut filters: Filters,
+) -> Result<event::views::Filter, Problem> {
+    let filter = events_of(livemode, &mut filters)?;
+    all_known(&filters).map(|()| filter)
+}
+
+/// The filter of exceptions that an address asks for.
+pub(in crate::console) fn exception_filter(
+    now: DateTime<Utc>,
+    mut filters: Filters,
+) -> Result<exceptions::Filter, Problem> {
+    let filter = exceptions_of(now, &mut filters)?;
+    all_known(&filters).map(|()| filter)
+}
+
+fn exceptions_of(now: DateTime<Utc>, rest: &mut Filters) -> Result<exceptions::Filter, Problem> {
+    let asks = parsed::<bool>(rest, "asks")?.unwrap_or(false);
+    Ok(exceptions::Filter {
+        state: parsed(rest, "state")?,
+        class: parsed(rest, "class")?,
+        owner: parsed(rest, "owner")?,
+        asks_at: asks.then_some(now),
+    })
+}
+
+/// A filter that is not known is refused: no more must be taken than was asked for.
+fn all_known(rest: &Filters) -> Result<(), Problem> {
+    match rest.keys().next() {
+        None => Ok(()),
+        Some(unknown) => Err(invalid(format!(
+            "There is no filter {unknown:?} of this list."
+        ))),
+    }
 }
 
 fn by_id(place: Place) -> Cursor<Uuid> {
@@ -297,6 +355,25 @@ fn audit_row(row: &audit::views::Entry) -> Vec<String> {
         text(row.reason.clone()),
         text(row.request_id.clone()),
         row.hash.to_string(),
+    ]
+}
+
+fn exception(row: &exceptions::Exception) -> Vec<String> {
+    vec![
+        format!("exc_{}", row.id),
+        row.class.to_string(),
+        row.subject.clone(),
+        text(row.tenant.as_ref().map(|(_, name)| name)),
+        row.state.to_string(),
+        text(row.currency.map(|currency| currency.code())),
+        text(row.expected.map(|value| value.normalize())),
+        text(row.actual.map(|value| value.normalize())),
+        row.detail.clone(),
+        text(row.owner.as_ref().map(|(_, name)| name)),
+        time(row.first_seen_at),
+        time(row.last_seen_at),
+        time(row.due_at),
+        text(row.closed_at.map(time)),
     ]
 }
 
