@@ -33,6 +33,7 @@ pub(super) const fn title(class: Class) -> &'static str {
         Class::Content => "A settlement was changed after it was written",
         Class::Audit => "The audit log was changed",
         Class::EventOutcome => "An event waits for a worker that does not come",
+        Class::StatedUsage => "Our usage is not what the provider states",
     }
 }
 
@@ -101,6 +102,9 @@ pub(super) const fn runbook(class: Class) -> &'static str {
         }
         Class::EventOutcome => {
             "No worker has looked at it for an hour after it was due. See whether the workers run. Having it looked at again is safe: whatever it settled before cannot settle twice."
+        }
+        Class::StatedUsage => {
+            "The provider's statement and our usage of the same work differ by more than was allowed. Expected is what the provider states, and there is what we billed. Ask for the event behind it, or for a corrected statement of the same period: uploading that, or an event with the right usage, lets the next run close this. Correcting the charge moves the money and leaves this open, since usage is only what the provider told."
         }
     }
 }

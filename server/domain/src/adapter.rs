@@ -208,7 +208,7 @@ fn hint(incoming: &Incoming<'_>) -> Option<JobId> {
 }
 
 /// An id, reference or type fit for a column.
-fn name(text: &str) -> Option<&str> {
+pub(crate) fn name(text: &str) -> Option<&str> {
     let fits = !text.is_empty()
         && text.chars().count() <= MAX_NAME_CHARS
         && !text.chars().any(char::is_control);
@@ -220,7 +220,7 @@ struct Unfit;
 
 /// RFC 3339, at the microsecond the database keeps: a fact compares the same before and after it was
 /// stored.
-fn time(text: &str) -> Option<DateTime<Utc>> {
+pub(crate) fn time(text: &str) -> Option<DateTime<Utc>> {
     let time = DateTime::parse_from_rfc3339(text).ok()?;
     DateTime::from_timestamp_micros(time.timestamp_micros())
 }

@@ -51,6 +51,8 @@ code!(
         Audit = "audit_chain",
         /// Of an event.
         EventOutcome = "an_event_gets_its_outcome",
+        /// Of a reference and a meter in a provider's statement.
+        StatedUsage = "usage_is_as_the_provider_says",
     }
 );
 
@@ -160,7 +162,8 @@ impl Class {
             | Self::Lots
             | Self::Price
             | Self::Content
-            | Self::Audit => None,
+            | Self::Audit
+            | Self::StatedUsage => None,
         }
     }
 

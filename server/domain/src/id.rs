@@ -113,6 +113,11 @@ id!(
     OperatorId = "op"
 );
 
+id!(
+    /// What a provider says it did or billed in a period.
+    StatementId = "stmt"
+);
+
 /// An event in the inbox, numbered in order of acceptance; shown as `evt_42`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EventId(pub i64);

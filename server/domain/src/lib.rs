@@ -21,4 +21,5 @@ pub mod price;
 pub mod settlement;
 pub mod signature;
 pub mod task;
+pub mod statement;
 pub mod usage;

@@ -41,7 +41,7 @@ pub struct Break {
 }
 
 impl Break {
-    fn about(check: Class, subject: String, line: String) -> Self {
+    pub(crate) fn about(check: Class, subject: String, line: String) -> Self {
         Self {
             check,
             tenant: None,

@@ -30,6 +30,7 @@ pub mod session;
 pub mod settlement;
 pub mod source;
 pub mod task;
+pub mod statement;
 pub mod tenant;
 pub mod wallet;
 pub mod worker;

@@ -30,6 +30,7 @@ use crate::{
     audit::{self, By},
     books::{self, Position, Report},
     error::StoreError,
+    statement,
 };
 
 /// An event that was due this long ago and has no outcome is stuck.
@@ -127,7 +128,10 @@ impl Engine {
     }
 
     async fn finish_run(&self, run: &Run) -> Result<Tally, StoreError> {
-        let report = books::examine(self.pool(), run.since, Some(run.stuck_before)).await?;
+        let mut report = books::examine(self.pool(), run.since, Some(run.stuck_before)).await?;
+        if run.reach == Reach::Full {
+            hold_against_statements(self, &mut report).await?;
+        }
         let mut tx = self.pool().begin().await?;
         let now = self.clock().now();
         let from = run.since.map(|position| position.horizon);
@@ -147,6 +151,17 @@ struct Run {
     reach: Reach,
     since: Option<Position>,
     stuck_before: DateTime<Utc>,
+}
+
+/// Adds what providers' statements disagree with.
+async fn hold_against_statements(engine: &Engine, report: &mut Report) -> Result<(), StoreError> {
+    let found = statement::check::run(engine, None).await?;
+    report.checks.push(Class::StatedUsage);
+    if found.is_cut_short {
+        report.cut_short.push(Class::StatedUsage);
+    }
+    report.breaks.extend(found.breaks);
+    Ok(())
 }
 
 /// Brings the exceptions up to what was found, in four statements however much it is.

@@ -1,0 +1,407 @@
+//! Statements as they are read.
+
+mod entries;
+
+use chrono::{DateTime, NaiveDate, Utc};
+use domain::{
+    canonical::Hash,
+    id::{JobId, SourceId, StatementId, TenantId},
+    statement::{GroupKey, Outcome, Period, Tolerance},
+};
+use rust_decimal::Decimal;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+pub(super) use self::entries::{EntryRow, Terms, entries, newest};
+use super::{Problem, check::Tally};
+use crate::{
+    error::StoreError,
+    page::{Cursor, Page},
+};
+
+/// A statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statement {
+    /// Id.
+    pub id: StatementId,
+    /// Order of storing.
+    pub number: i64,
+    /// Slug of the source.
+    pub source: String,
+    /// Mode of the source.
+    pub livemode: bool,
+    /// The days it speaks of.
+    pub period: Period,
+    /// By how much it may differ.
+    pub tolerance: Tolerance,
+    /// Name of the file.
+    pub file_name: String,
+    /// Hash of the file.
+    pub file_hash: Hash,
+    /// Whether it counts: no line is wrong.
+    pub accepted: bool,
+    /// Lines that were read.
+    pub lines: i64,
+    /// Errors that were found.
+    pub errors: i64,
+    /// Who uploaded it; nobody for the command line.
+    pub uploaded_by: Option<String>,
+    /// When.
+    pub uploaded_at: DateTime<Utc>,
+    /// The newest accepted statement of its source and period, when that is another.
+    pub superseded_by: Option<StatementId>,
+    /// When it was last checked, and what came of it.
+    pub check: Option<(DateTime<Utc>, Tally)>,
+}
+
+/// Which statements are listed; everything that is set must hold.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Filter {
+    /// Mode.
+    pub livemode: Option<bool>,
+    /// Slug of the source.
+    pub source: Option<String>,
+    /// Whether it counts.
+    pub accepted: Option<bool>,
+    id: Option<StatementId>,
+}
+
+struct Row {
+    statement_id: Uuid,
+    number: i64,
+    slug: String,
+    livemode: bool,
+    period_from: NaiveDate,
+    period_to: NaiveDate,
+    absolute_tolerance: Decimal,
+    relative_tolerance: Decimal,
+    file_name: String,
+    file_hash: Vec<u8>,
+    accepted: bool,
+    lines: i64,
+    errors: i64,
+    uploaded_by: Option<String>,
+    uploaded_at: DateTime<Utc>,
+    newest: Option<Uuid>,
+    checked_at: Option<DateTime<Utc>>,
+    matched: Option<i64>,
+    within_tolerance: Option<i64>,
+    differs: Option<i64>,
+    missing_with_us: Option<i64>,
+    missing_with_provider: Option<i64>,
+    timing: Option<i64>,
+}
+
+impl Row {
+    fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        for (outcome, groups) in [
+            (Outcome::Matched, self.matched),
+            (Outcome::WithinTolerance, self.within_tolerance),
+            (Outcome::Differs, self.differs),
+            (Outcome::MissingWithUs, self.missing_with_us),
+            (Outcome::MissingWithProvider, self.missing_with_provider),
+            (Outcome::Timing, self.timing),
+        ] {
+            tally.count(outcome, groups.unwrap_or_default());
+        }
+        tally
+    }
+}
+
+impl TryFrom<Row> for Statement {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let id = StatementId(row.statement_id);
+        let check = row.checked_at.map(|at| (at, row.tally()));
+        Ok(Self {
+            id,
+            number: row.number,
+            source: row.slug,
+            livemode: row.livemode,
+            period: period(row.period_from, row.period_to)?,
+            tolerance: tolerance(row.absolute_tolerance, row.relative_tolerance)?,
+            file_name: row.file_name,
+            file_hash: Hash::try_from(row.file_hash).map_err(|bytes| {
+                StoreError::inconsistent("statements", "file_hash", hex::encode(bytes))
+            })?,
+            accepted: row.accepted,
+            lines: row.lines,
+            errors: row.errors,
+            uploaded_by: row.uploaded_by,
+            uploaded_at: row.uploaded_at,
+            superseded_by: row.newest.map(StatementId).filter(|newest| *newest != id),
+            check,
+        })
+    }
+}
+
+fn period(from: NaiveDate, to: NaiveDate) -> Result<Period, StoreError> {
+    Period::new(from, to)
+        .map_err(|error| StoreError::inconsistent("statements", "period_to", error))
+}
+
+fn tolerance(absolute: Decimal, relative: Decimal) -> Result<Tolerance, StoreError> {
+    Tolerance::new(absolute, relative)
+        .map_err(|error| StoreError::inconsistent("statements", "relative_tolerance", error))
+}
+
+fn outcome(word: &str) -> Result<Outcome, StoreError> {
+    word.parse()
+        .map_err(|error| StoreError::inconsistent("statement_groups", "outcome", error))
+}
+
+/// A page of statements, newest first.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn list(
+    conn: &mut PgConnection,
+    filter: &Filter,
+    cursor: Cursor<i64>,
+) -> Result<Page<Statement>, StoreError> {
+    let rows = read(conn, filter, cursor.start(i64::MAX)).await?;
+    Ok(Page::read(rows, &cursor))
+}
+
+/// One statement.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn find(
+    conn: &mut PgConnection,
+    id: StatementId,
+) -> Result<Option<Statement>, StoreError> {
+    let filter = Filter {
+        id: Some(id),
+        ..Filter::default()
+    };
+    Ok(read(conn, &filter, (false, i64::MAX)).await?.pop())
+}
+
+async fn read(
+    conn: &mut PgConnection,
+    filter: &Filter,
+    (upwards, start): (bool, i64),
+) -> Result<Vec<Statement>, StoreError> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"SELECT s.statement_id, s.number, o.slug, s.livemode, s.period_from, s.period_to, s.absolute_tolerance,
+                  s.relative_tolerance, s.file_name, s.file_hash, s.accepted, s.lines, s.errors, p.name AS "uploaded_by?",
+                  s.uploaded_at, n.statement_id AS "newest?", c.checked_at AS "checked_at?", c.matched AS "matched?",
+                  c.within_tolerance AS "within_tolerance?", c.differs AS "differs?", c.missing_with_us AS "missing_with_us?",
+                  c.missing_with_provider AS "missing_with_provider?", c.timing AS "timing?"
+           FROM statements s JOIN sources o ON o.source_id = s.source_id
+           LEFT JOIN operators p ON p.operator_id = s.uploaded_by
+           LEFT JOIN statement_checks c ON c.statement_id = s.statement_id
+           LEFT JOIN LATERAL (
+               SELECT n.statement_id FROM statements n
+               WHERE n.accepted AND n.source_id = s.source_id AND n.livemode = s.livemode
+                 AND n.period_from = s.period_from AND n.period_to = s.period_to
+               ORDER BY n.number DESC LIMIT 1) n ON s.accepted
+           WHERE CASE WHEN $1::bool THEN s.number > $2 ELSE s.number < $2 END
+             AND ($3::uuid IS NULL OR s.statement_id = $3)
+             AND ($4::bool IS NULL OR s.livemode = $4)
+             AND ($5::text IS NULL OR o.slug = $5)
+             AND ($6::bool IS NULL OR s.accepted = $6)
+           ORDER BY CASE WHEN $1 THEN s.number ELSE -s.number END LIMIT $7"#,
+        upwards,
+        start,
+        filter.id.map(|id| id.0),
+        filter.livemode,
+        filter.source,
+        filter.accepted,
+        Page::<Statement>::ASK,
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().map(Statement::try_from).collect()
+}
+
+/// Why a statement was refused: the first errors, in the order of the file.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn errors(conn: &mut PgConnection, id: StatementId) -> Result<Vec<Problem>, StoreError> {
+    let rows = sqlx::query!(
+        "SELECT line, field, problem FROM statement_errors WHERE statement_id = $1 ORDER BY position",
+        id.0,
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let field = row.field.map(|field| field.parse()).transpose();
+            Ok(Problem {
+                line: row.line,
+                field: field.map_err(|error| {
+                    StoreError::inconsistent("statement_errors", "field", error)
+                })?,
+                problem: row.problem,
+            })
+        })
+        .collect()
+}
+
+/// What the provider charges in a statement, by currency.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn charged(
+    conn: &mut PgConnection,
+    id: StatementId,
+) -> Result<Vec<(String, String)>, StoreError> {
+    let rows = sqlx::query!(
+        r#"SELECT currency AS "currency!", trim_scale(sum(amount))::text AS "total!" FROM statement_lines
+           WHERE statement_id = $1 AND currency IS NOT NULL GROUP BY currency ORDER BY currency"#,
+        id.0,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (row.currency, row.total))
+        .collect())
+}
+
+/// A group that did not match when the statement was last checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupLine {
+    /// Its place.
+    pub position: i64,
+    /// The statement.
+    pub statement: StatementId,
+    /// The provider's reference, or our job id where there is none.
+    pub reference: String,
+    /// What was counted.
+    pub meter: String,
+    /// What the two sides came to.
+    pub outcome: Outcome,
+    /// Our usage in the period.
+    pub ours: Option<Decimal>,
+    /// The sum of the provider's lines.
+    pub theirs: Option<Decimal>,
+    /// The job, or the first of several.
+    pub job: Option<(TenantId, JobId)>,
+}
+
+struct GroupRow {
+    position: i64,
+    statement_id: Uuid,
+    reference: String,
+    meter: String,
+    outcome: String,
+    ours: Option<Decimal>,
+    theirs: Option<Decimal>,
+    job_tenant_id: Option<Uuid>,
+    job_id: Option<Uuid>,
+}
+
+impl TryFrom<GroupRow> for GroupLine {
+    type Error = StoreError;
+
+    fn try_from(row: GroupRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            position: row.position,
+            statement: StatementId(row.statement_id),
+            reference: row.reference,
+            meter: row.meter,
+            outcome: outcome(&row.outcome)?,
+            ours: row.ours,
+            theirs: row.theirs,
+            job: row.job_tenant_id.map(TenantId).zip(row.job_id.map(JobId)),
+        })
+    }
+}
+
+/// A page of the groups that did not match, by reference and meter.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn groups(
+    conn: &mut PgConnection,
+    id: StatementId,
+    outcome: Option<Outcome>,
+    cursor: Cursor<i64>,
+) -> Result<Page<GroupLine>, StoreError> {
+    let (upwards, start) = match cursor {
+        Cursor::Newest => (false, 0),
+        Cursor::Older(position) => (false, position),
+        Cursor::Newer(position) => (true, position),
+    };
+    let rows = sqlx::query_as!(
+        GroupRow,
+        "SELECT position, statement_id, reference, meter, outcome, ours, theirs, job_tenant_id, job_id
+         FROM statement_groups
+         WHERE statement_id = $1 AND CASE WHEN $2::bool THEN position < $3 ELSE position > $3 END
+           AND ($4::text IS NULL OR outcome = $4)
+         ORDER BY CASE WHEN $2 THEN -position ELSE position END LIMIT $5",
+        id.0,
+        upwards,
+        start,
+        outcome.map(|outcome| outcome.as_str()),
+        Page::<GroupLine>::ASK,
+    )
+    .fetch_all(conn)
+    .await?;
+    let rows: Result<Vec<_>, _> = rows.into_iter().map(GroupLine::try_from).collect();
+    Ok(Page::read(rows?, &cursor))
+}
+
+/// The group of an exception, in the statement that counts.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn group(
+    conn: &mut PgConnection,
+    key: &GroupKey,
+) -> Result<Option<GroupLine>, StoreError> {
+    let row = sqlx::query_as!(
+        GroupRow,
+        "SELECT g.position, g.statement_id, g.reference, g.meter, g.outcome, g.ours, g.theirs, g.job_tenant_id, g.job_id
+         FROM statement_groups g
+         WHERE g.reference = $1 AND g.meter = $2 AND g.statement_id = (
+             SELECT s.statement_id FROM statements s JOIN sources o ON o.source_id = s.source_id
+             WHERE s.accepted AND o.slug = $3 AND s.livemode = $4 AND s.period_from = $5 AND s.period_to = $6
+             ORDER BY s.number DESC LIMIT 1)",
+        key.reference,
+        key.meter.as_str(),
+        key.source,
+        key.livemode,
+        key.period.from(),
+        key.period.to(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(GroupLine::try_from).transpose()
+}
+
+/// A source that statements can be of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// Id.
+    pub id: SourceId,
+    /// Slug.
+    pub slug: String,
+}
+
+/// The sources of a mode, by name.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn sources(conn: &mut PgConnection, livemode: bool) -> Result<Vec<Source>, StoreError> {
+    let rows = sqlx::query!(
+        "SELECT source_id, slug FROM sources WHERE livemode = $1 ORDER BY slug",
+        livemode,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Source {
+            id: SourceId(row.source_id),
+            slug: row.slug,
+        })
+        .collect())
+}
