@@ -20,4 +20,5 @@ mod scarce;
 mod settle;
 mod source;
 mod task;
+mod statement;
 mod views;

@@ -242,4 +242,12 @@ lives! {
         "UPDATE events SET state = 'waiting', reason = 'job_unknown', due_at = received_at - interval '2 hours', decided_at = NULL,
              attempts = 3 WHERE event_key = 'd'",
         Mend::Repair;
+    a_statement_of_work_that_nobody_did: StatedUsage,
+        "INSERT INTO statements (statement_id, source_id, livemode, period_from, period_to, absolute_tolerance,
+             relative_tolerance, file_name, file_hash, accepted, lines, errors, uploaded_at)
+         SELECT source_id, source_id, livemode, '2020-01-01', '2020-02-01', 0, 0, 'f', sha256('f'), true, 1, 0, now() FROM sources;
+         INSERT INTO statement_lines (statement_id, line, identity, reference, meter, quantity)
+         SELECT source_id, 1, sha256('1'), 'nobody', 'images', 1 FROM sources",
+        Mend::Restore("DELETE FROM statement_groups; DELETE FROM statement_checks; DELETE FROM statement_lines;
+             DELETE FROM statements");
 }
