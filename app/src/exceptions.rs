@@ -3,6 +3,7 @@
 mod list;
 mod page;
 mod runs;
+mod stated;
 mod words;
 
 pub use list::ExceptionsPage;

@@ -51,6 +51,8 @@ pub mod sign_in;
 mod sources;
 mod tasks;
 #[cfg(feature = "ssr")]
+mod statements;
+#[cfg(feature = "ssr")]
 mod wallets;
 #[cfg(feature = "ssr")]
 mod words;

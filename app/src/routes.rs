@@ -23,6 +23,7 @@ use crate::shell::NotFoundPage;
 use crate::sign_in::SignInPage;
 use crate::sources::SourcesPage;
 use crate::tasks::{TaskPage, TasksPage};
+use crate::statements::{StatementPage, StatementsPage};
 use crate::wallets::{WalletPage, WalletsPage};
 
 /// The pages of the console, by path.
@@ -50,6 +51,8 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/actions/:id") view=ActionPage ssr=SsrMode::Async/>
                 <Route path=path!("/exceptions") view=ExceptionsPage ssr=SsrMode::Async/>
                 <Route path=path!("/exceptions/:id") view=ExceptionPage ssr=SsrMode::Async/>
+                <Route path=path!("/statements") view=StatementsPage ssr=SsrMode::Async/>
+                <Route path=path!("/statements/:id") view=StatementPage ssr=SsrMode::Async/>
                 <Route path=path!("/reconciliation") view=ReconciliationPage ssr=SsrMode::Async/>
                 <Route path=path!("/tasks") view=TasksPage ssr=SsrMode::Async/>
                 <Route path=path!("/tasks/:id") view=TaskPage ssr=SsrMode::Async/>

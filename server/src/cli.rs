@@ -5,6 +5,7 @@ mod operator;
 mod reconcile;
 mod signature;
 mod source;
+mod statement;
 mod threshold;
 mod verify;
 mod wallet;
@@ -64,6 +65,9 @@ enum Command {
     /// Work on sources: the senders of webhooks.
     #[command(subcommand)]
     Source(source::SourceCommand),
+    /// Work on statements: what providers say they did or billed, against our usage.
+    #[command(subcommand)]
+    Statement(statement::StatementCommand),
     /// Run with demo data and a simulated provider, to look at or to prove itself.
     Demo(Box<DemoArgs>),
     /// Play the demo's provider; the demo starts this by itself.
@@ -89,6 +93,7 @@ impl Cli {
             Command::Threshold(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Operator(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Source(command) => block_on(LogFormat::Pretty, command.run()),
+            Command::Statement(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Demo(args) => block_on_quietly(demo::run(*args)),
             Command::DemoProvider => block_on_quietly(demo::run_provider()),
             Command::Signature(command) => command.run(),

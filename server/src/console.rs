@@ -22,6 +22,7 @@ mod session_store;
 mod sign_in;
 mod site;
 mod tasks;
+mod statements;
 mod thresholds;
 
 use std::sync::Arc;
@@ -107,6 +108,11 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .route("/settlements/export.csv", get(export::list))
         .route("/audit/export.csv", get(export::list))
         .route("/wallets/{wallet}/export.csv", get(export::ledger))
+        .route("/statements/{statement}/export.csv", get(export::statement))
+        .route(
+            "/statements",
+            post(statements::upload).layer(DefaultBodyLimit::max(statements::UPLOAD_BYTES)),
+        )
         .route("/exceptions/act", post(exceptions::act))
         .route("/exceptions/{id}/{step}", post(exceptions::step))
         .route("/reconciliation/run", post(exceptions::run))

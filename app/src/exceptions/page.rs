@@ -1,11 +1,13 @@
 //! `/exceptions/{id}`: what is wrong, what it means, what can be put right from here, and what was done.
 
-use domain::exception::{Repair, State};
+use domain::exception::{Class, Repair, State};
 use domain::id::WalletId;
 use engine::exception::views::{self, Exception, Note};
+use engine::statement::views::{GroupLine, group};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
+use super::stated;
 use super::words::{figure, href, repair_words, runbook, title, tone, what_words};
 use crate::context::{PageError, may_act, page};
 use crate::shell::{Crumb, Frame, FrameData};
@@ -30,13 +32,23 @@ pub fn ExceptionPage() -> AnyView {
             .ok_or(PageError::NotFound)?;
         let notes = views::notes(&mut books, id).await?;
         let wallet = views::wallet_of(&mut books, &one.subject).await?;
+        let stated = match one.subject.parse() {
+            Ok(key) if one.class == Class::StatedUsage => group(&mut books, &key).await?,
+            _ => None,
+        };
         let keys = (0..4).map(|_| engine.mint().simple().to_string()).collect();
-        Ok(view! { <Whole one notes wallet keys/> }.into_any())
+        Ok(view! { <Whole one notes wallet stated keys/> }.into_any())
     })
 }
 
 #[component]
-fn Whole(one: Exception, notes: Vec<Note>, wallet: Option<WalletId>, keys: Vec<String>) -> AnyView {
+fn Whole(
+    one: Exception,
+    notes: Vec<Note>,
+    wallet: Option<WalletId>,
+    stated: Option<GroupLine>,
+    keys: Vec<String>,
+) -> AnyView {
     let name = format!("exc_{}", one.id);
     let crumbs = vec![
         Crumb::link("Exceptions", "/exceptions"),
@@ -47,6 +59,7 @@ fn Whole(one: Exception, notes: Vec<Note>, wallet: Option<WalletId>, keys: Vec<S
     let repair = repair(&one, keys.first().cloned());
     let forms = (may_act()).then(|| steps(&one, &keys));
     let history = history(notes);
+    let ways = stated.as_ref().map(|group| stated::ways(&one, group));
     let side = side(&one, wallet);
     view! {
         <Frame title=format!("{}: {name}", title(one.class)) crumbs>
@@ -55,7 +68,7 @@ fn Whole(one: Exception, notes: Vec<Note>, wallet: Option<WalletId>, keys: Vec<S
                 <div class="stack">
                     <Sentence>{told}</Sentence>
                     <Section title="What to do" id="runbook">
-                        <div class="stack"><p>{runbook(one.class)}</p>{repair}</div>
+                        <div class="stack"><p>{runbook(one.class)}</p>{repair}{ways}</div>
                     </Section>
                     {forms}
                     <Section title="What was done" id="history">{history}</Section>

@@ -52,6 +52,7 @@ pub(super) fn Rail(frame: FrameData) -> AnyView {
         place("Sources", "/sources", Glyph::Sources, "u"),
         place("Prices", "/prices", Glyph::Prices, "p"),
         place("Thresholds", "/thresholds", Glyph::Settings, "t"),
+        place("Statements", "/statements", Glyph::Settlements, "m"),
         place("Audit", "/audit", Glyph::Audit, "a"),
         place("Reconciliation", "/reconciliation", Glyph::Check, "r"),
         place("Tasks", "/tasks", Glyph::Quarantine, "k"),

@@ -25,7 +25,7 @@ use serde_json::json;
 use sqlx::{Acquire, PgConnection};
 use tokio::sync::mpsc;
 
-pub use self::read::Problem;
+pub use self::{check::Tally, read::Problem};
 use self::{
     read::{Numbered, Problems, Reading},
     views::Statement,

@@ -68,10 +68,26 @@ pub(super) async fn ledger(
     send(console, who, ("ledger".to_owned(), Some(wallet)), filters).await
 }
 
+/// Sends the groups of a statement that do not match.
+pub(super) async fn statement(
+    State(console): State<Console>,
+    Extension(who): Extension<CurrentOperator>,
+    Path(statement): Path<String>,
+    Query(filters): Query<Filters>,
+) -> Result<Response, Problem> {
+    send(
+        console,
+        who,
+        ("statement".to_owned(), Some(statement)),
+        filters,
+    )
+    .await
+}
+
 async fn send(
     console: Console,
     who: CurrentOperator,
-    (name, wallet): (String, Option<String>),
+    (name, of): (String, Option<String>),
     mut filters: Filters,
 ) -> Result<Response, Problem> {
     filters.remove("page");
@@ -85,7 +101,7 @@ async fn send(
     })?;
     let mut books = engine.snapshot().await?;
     let now = engine.clock().now();
-    let list = List::read(&mut books, (console.live, now), (&name, wallet), &filters).await?;
+    let list = List::read(&mut books, (console.live, now), (&name, of), &filters).await?;
     let request_id = RequestId::current();
     let line = who.by(request_id.as_ref()).did(
         "list.export",

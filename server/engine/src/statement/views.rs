@@ -1,18 +1,20 @@
 //! Statements as they are read.
 
 mod entries;
+mod groups;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::{
     canonical::Hash,
-    id::{JobId, SourceId, StatementId, TenantId},
-    statement::{GroupKey, Outcome, Period, Tolerance},
+    id::{SourceId, StatementId},
+    statement::{Outcome, Period, Tolerance},
 };
 use rust_decimal::Decimal;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 pub(super) use self::entries::{EntryRow, Terms, entries, newest};
+pub use self::groups::{GroupLine, group, groups};
 use super::{Problem, check::Tally};
 use crate::{
     error::StoreError,
@@ -63,7 +65,6 @@ pub struct Filter {
     pub source: Option<String>,
     /// Whether it counts.
     pub accepted: Option<bool>,
-    id: Option<StatementId>,
 }
 
 struct Row {
@@ -147,11 +148,6 @@ fn tolerance(absolute: Decimal, relative: Decimal) -> Result<Tolerance, StoreErr
         .map_err(|error| StoreError::inconsistent("statements", "relative_tolerance", error))
 }
 
-fn outcome(word: &str) -> Result<Outcome, StoreError> {
-    word.parse()
-        .map_err(|error| StoreError::inconsistent("statement_groups", "outcome", error))
-}
-
 /// A page of statements, newest first.
 ///
 /// # Errors
@@ -161,7 +157,7 @@ pub async fn list(
     filter: &Filter,
     cursor: Cursor<i64>,
 ) -> Result<Page<Statement>, StoreError> {
-    let rows = read(conn, filter, cursor.start(i64::MAX)).await?;
+    let rows = read(conn, filter, None, cursor.start(i64::MAX)).await?;
     Ok(Page::read(rows, &cursor))
 }
 
@@ -173,16 +169,14 @@ pub async fn find(
     conn: &mut PgConnection,
     id: StatementId,
 ) -> Result<Option<Statement>, StoreError> {
-    let filter = Filter {
-        id: Some(id),
-        ..Filter::default()
-    };
-    Ok(read(conn, &filter, (false, i64::MAX)).await?.pop())
+    let rows = read(conn, &Filter::default(), Some(id), (false, i64::MAX)).await;
+    Ok(rows?.pop())
 }
 
 async fn read(
     conn: &mut PgConnection,
     filter: &Filter,
+    id: Option<StatementId>,
     (upwards, start): (bool, i64),
 ) -> Result<Vec<Statement>, StoreError> {
     let rows = sqlx::query_as!(
@@ -208,7 +202,7 @@ async fn read(
            ORDER BY CASE WHEN $1 THEN s.number ELSE -s.number END LIMIT $7"#,
         upwards,
         start,
-        filter.id.map(|id| id.0),
+        id.map(|id| id.0),
         filter.livemode,
         filter.source,
         filter.accepted,
@@ -263,118 +257,6 @@ pub async fn charged(
         .into_iter()
         .map(|row| (row.currency, row.total))
         .collect())
-}
-
-/// A group that did not match when the statement was last checked.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GroupLine {
-    /// Its place.
-    pub position: i64,
-    /// The statement.
-    pub statement: StatementId,
-    /// The provider's reference, or our job id where there is none.
-    pub reference: String,
-    /// What was counted.
-    pub meter: String,
-    /// What the two sides came to.
-    pub outcome: Outcome,
-    /// Our usage in the period.
-    pub ours: Option<Decimal>,
-    /// The sum of the provider's lines.
-    pub theirs: Option<Decimal>,
-    /// The job, or the first of several.
-    pub job: Option<(TenantId, JobId)>,
-}
-
-struct GroupRow {
-    position: i64,
-    statement_id: Uuid,
-    reference: String,
-    meter: String,
-    outcome: String,
-    ours: Option<Decimal>,
-    theirs: Option<Decimal>,
-    job_tenant_id: Option<Uuid>,
-    job_id: Option<Uuid>,
-}
-
-impl TryFrom<GroupRow> for GroupLine {
-    type Error = StoreError;
-
-    fn try_from(row: GroupRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            position: row.position,
-            statement: StatementId(row.statement_id),
-            reference: row.reference,
-            meter: row.meter,
-            outcome: outcome(&row.outcome)?,
-            ours: row.ours,
-            theirs: row.theirs,
-            job: row.job_tenant_id.map(TenantId).zip(row.job_id.map(JobId)),
-        })
-    }
-}
-
-/// A page of the groups that did not match, by reference and meter.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn groups(
-    conn: &mut PgConnection,
-    id: StatementId,
-    outcome: Option<Outcome>,
-    cursor: Cursor<i64>,
-) -> Result<Page<GroupLine>, StoreError> {
-    let (upwards, start) = match cursor {
-        Cursor::Newest => (false, 0),
-        Cursor::Older(position) => (false, position),
-        Cursor::Newer(position) => (true, position),
-    };
-    let rows = sqlx::query_as!(
-        GroupRow,
-        "SELECT position, statement_id, reference, meter, outcome, ours, theirs, job_tenant_id, job_id
-         FROM statement_groups
-         WHERE statement_id = $1 AND CASE WHEN $2::bool THEN position < $3 ELSE position > $3 END
-           AND ($4::text IS NULL OR outcome = $4)
-         ORDER BY CASE WHEN $2 THEN -position ELSE position END LIMIT $5",
-        id.0,
-        upwards,
-        start,
-        outcome.map(|outcome| outcome.as_str()),
-        Page::<GroupLine>::ASK,
-    )
-    .fetch_all(conn)
-    .await?;
-    let rows: Result<Vec<_>, _> = rows.into_iter().map(GroupLine::try_from).collect();
-    Ok(Page::read(rows?, &cursor))
-}
-
-/// The group of an exception, in the statement that counts.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn group(
-    conn: &mut PgConnection,
-    key: &GroupKey,
-) -> Result<Option<GroupLine>, StoreError> {
-    let row = sqlx::query_as!(
-        GroupRow,
-        "SELECT g.position, g.statement_id, g.reference, g.meter, g.outcome, g.ours, g.theirs, g.job_tenant_id, g.job_id
-         FROM statement_groups g
-         WHERE g.reference = $1 AND g.meter = $2 AND g.statement_id = (
-             SELECT s.statement_id FROM statements s JOIN sources o ON o.source_id = s.source_id
-             WHERE s.accepted AND o.slug = $3 AND s.livemode = $4 AND s.period_from = $5 AND s.period_to = $6
-             ORDER BY s.number DESC LIMIT 1)",
-        key.reference,
-        key.meter.as_str(),
-        key.source,
-        key.livemode,
-        key.period.from(),
-        key.period.to(),
-    )
-    .fetch_optional(conn)
-    .await?;
-    row.map(GroupLine::try_from).transpose()
 }
 
 /// A source that statements can be of.

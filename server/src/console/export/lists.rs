@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use domain::{
-    id::{JobId, SettlementId, WalletId},
+    id::{JobId, SettlementId, StatementId, WalletId},
     money::Amount,
+    statement::Outcome,
 };
 use engine::{
     audit,
@@ -14,6 +15,7 @@ use engine::{
     ledger::views as ledger,
     page::{Cursor, Page},
     settlement::views as settlements,
+    statement::views as statements,
 };
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -37,6 +39,7 @@ pub(super) enum List {
     Audit(audit::views::Filter),
     Exceptions(exceptions::Filter),
     Ledger(Box<ledger::Wallet>, ledger::Filter),
+    Statement(StatementId, Option<Outcome>),
 }
 
 /// Rows, and where to go on.
@@ -48,11 +51,11 @@ impl List {
     pub(super) async fn read(
         conn: &mut PgConnection,
         (livemode, now): (bool, DateTime<Utc>),
-        (name, wallet): (&str, Option<String>),
+        (name, of): (&str, Option<String>),
         filters: &Filters,
     ) -> Result<Self, Problem> {
         let mut rest = filters.clone();
-        let list = match (name, wallet) {
+        let list = match (name, of) {
             ("jobs", None) => Self::Jobs(job_filter(livemode, &mut rest)?),
             ("events", None) => Self::Events(events_of(livemode, &mut rest)?),
             ("settlements", None) => Self::Settlements(settlements::Filter {
@@ -77,6 +80,13 @@ impl List {
                 };
                 Self::Ledger(Box::new(wallet.ok_or_else(not_found)?), filter)
             }
+            ("statement", Some(statement)) => {
+                let id: StatementId = statement.parse().map_err(|_| not_found())?;
+                let found = statements::find(conn, id).await?;
+                let found = found.filter(|found| found.livemode == livemode);
+                found.ok_or_else(not_found)?;
+                Self::Statement(id, parsed(&mut rest, "outcome")?)
+            }
             _ => return Err(not_found()),
         };
         all_known(&rest).map(|()| list)
@@ -90,6 +100,7 @@ impl List {
             Self::Audit(_) => "audit",
             Self::Exceptions(_) => "exceptions",
             Self::Ledger(..) => "ledger",
+            Self::Statement(..) => "statement",
         }
     }
 
@@ -164,6 +175,7 @@ impl List {
                 "held after",
                 "posted at",
             ],
+            Self::Statement(..) => &["reference", "meter", "outcome", "stated", "ours", "job"],
         }
     }
 
@@ -198,6 +210,10 @@ impl List {
             Self::Ledger(wallet, filter) => {
                 let page = ledger::entries(conn, wallet, filter, by_number(place)).await?;
                 Ok(rows(page, entry, |row| Place::Number(row.posting)))
+            }
+            Self::Statement(id, outcome) => {
+                let page = statements::groups(conn, *id, *outcome, by_number(place)).await?;
+                Ok(rows(page, group, |row| Place::Number(row.position)))
             }
         }
     }
@@ -390,6 +406,17 @@ fn entry(row: &ledger::Entry) -> Vec<String> {
         text(row.available_after.map(number)),
         text(row.held_after.map(number)),
         time(row.posted_at),
+    ]
+}
+
+fn group(row: &statements::GroupLine) -> Vec<String> {
+    vec![
+        row.reference.clone(),
+        row.meter.clone(),
+        row.outcome.to_string(),
+        text(row.theirs.map(|value| value.normalize())),
+        text(row.ours.map(|value| value.normalize())),
+        text(row.job.map(|(_, job)| job)),
     ]
 }
 
