@@ -10,5 +10,6 @@ mod house;
 mod job_life;
 mod jobs;
 mod signature_check;
+mod statement;
 mod tidy;
 mod webhooks;

@@ -247,6 +247,9 @@ async fn the_application_cannot_rewrite_history(owner: PgPool) {
         "provider_references",
         "job_corrections",
         "exception_notes",
+        "statements",
+        "statement_lines",
+        "statement_errors",
         "audit_log",
     ] {
         assert!(
