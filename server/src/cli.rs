@@ -93,7 +93,7 @@ impl Cli {
             Command::Threshold(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Operator(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Source(command) => block_on(LogFormat::Pretty, command.run()),
-            Command::Statement(command) => block_on(LogFormat::Pretty, command.run()),
+            Command::Statement(command) => block_on_quietly(command.run()),
             Command::Demo(args) => block_on_quietly(demo::run(*args)),
             Command::DemoProvider => block_on_quietly(demo::run_provider()),
             Command::Signature(command) => command.run(),
