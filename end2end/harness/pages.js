@@ -34,6 +34,8 @@ const ALL = [
   { name: 'reconciliation', path: () => '/reconciliation' },
   { name: 'tasks', path: () => '/tasks' },
   { name: 'no such task', path: () => `/tasks/task_${'0'.repeat(32)}`, status: 404 },
+  { name: 'statements', path: () => '/statements' },
+  { name: 'statements, to a viewer', path: () => '/statements?accepted=false', role: 'viewer' },
   { name: 'sources', path: () => '/sources' },
   { name: 'prices', path: () => '/prices' },
   { name: 'thresholds', path: () => '/thresholds', role: 'admin' },
