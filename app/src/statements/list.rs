@@ -138,7 +138,7 @@ fn form(sources: &[Source], key: StatementId) -> AnyView {
         <Section title="Upload a statement" id="upload">
             <form class="form" method="post" action="/statements" enctype="multipart/form-data">
                 <input type="hidden" name="key" value=key.to_string()/>
-                <SelectField name="source" label="Source" choices/>
+                <SelectField name="statement_source" label="Source" choices/>
                 <Field name="from" label="First day" kind="date" required=true hint="Days are in UTC."/>
                 <Field
                     name="to"

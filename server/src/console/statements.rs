@@ -130,7 +130,7 @@ async fn read(mut form: Multipart) -> Result<Typed, Problem> {
         let name = field.name().unwrap_or_default().to_owned();
         let text = match name.as_str() {
             "key" => &mut typed.key,
-            "source" => &mut typed.source,
+            "statement_source" => &mut typed.source,
             "from" => &mut typed.from,
             "to" => &mut typed.to,
             "absolute" => &mut typed.absolute,

@@ -86,7 +86,7 @@ async fn upload_with(
     file: Option<&[u8]>,
 ) -> (String, String) {
     let usual = [
-        ("source", "acme"),
+        ("statement_source", "acme"),
         ("from", "2026-11-01"),
         ("to", "2026-12-01"),
         ("absolute", "0"),
@@ -135,6 +135,11 @@ async fn finance_uploads_and_support_reads(owner: PgPool) {
     assert_eq!(nobody.status, 303);
     assert!(nobody.header("location").starts_with("/sign-in"));
     let admin = sign_in(&house, Role::Admin).await;
+    let form = get(&house, "/statements", &admin).await.text;
+    for field in ["source", "statement_source", "file"] {
+        let id = format!(" id=\"field-{field}\"");
+        assert_eq!(form.matches(&id).count(), 1, "{field}");
+    }
     let (again, said) = upload(&house, &admin, &key(&house), FILE.as_bytes()).await;
     assert_eq!(again, place);
     assert!(said.contains("This file was uploaded before"), "{said}");
@@ -147,7 +152,7 @@ async fn a_form_of_another_site_and_one_sent_twice_store_nothing_more(owner: PgP
     let key = key(&house);
     let fields = [
         ("key", &*key),
-        ("source", "acme"),
+        ("statement_source", "acme"),
         ("from", "2026-11-01"),
         ("to", "2026-12-01"),
     ];
@@ -179,8 +184,8 @@ async fn what_is_typed_wrong_stores_nothing_and_says_so(owner: PgPool) {
     let (house, cookie) = house(owner, Role::Finance).await;
     let file = Some(FILE.as_bytes());
     for (field, text, said) in [
-        ("source", "", "choose a source"),
-        ("source", "nobody", "there is no source"),
+        ("statement_source", "", "choose a source"),
+        ("statement_source", "nobody", "there is no source"),
         ("from", "yesterday", "choose the first day"),
         (
             "to",
@@ -213,7 +218,7 @@ async fn what_is_typed_wrong_stores_nothing_and_says_so(owner: PgPool) {
     let unknown = post(&house, &own, body(&[("colour", "red")], None)).await;
     assert_eq!(unknown.outcome(), "422 invalid");
     let long = "x".repeat(2000);
-    let long = post(&house, &own, body(&[("source", &long)], None)).await;
+    let long = post(&house, &own, body(&[("statement_source", &long)], None)).await;
     assert_eq!(long.outcome(), "422 invalid");
     let large = vec![b'x'; 17 * 1024 * 1024];
     let large = post(&house, &own, body(&[("key", &key)], Some(&large))).await;

@@ -107,62 +107,60 @@ pub(in crate::statement) fn entries(
     sqlx::query_as!(
         Row,
         r#"WITH newest AS MATERIALIZED (
-               SELECT DISTINCT ON (source_id, livemode, period_from, period_to) statement_id, source_id, livemode, period_from,
-                      period_to, period_from::timestamp AT TIME ZONE 'UTC' AS begins, period_to::timestamp AT TIME ZONE 'UTC' AS ends
+               SELECT DISTINCT ON (source_id, livemode, period_from, period_to) statement_id, source_id, livemode,
+                      period_from, period_from::timestamp AT TIME ZONE 'UTC' AS begins,
+                      period_to, period_to::timestamp AT TIME ZONE 'UTC' AS ends
                FROM statements WHERE accepted AND ($1::uuid IS NULL OR source_id = $1)
                ORDER BY source_id, livemode, period_from, period_to, number DESC),
            told AS MATERIALIZED (
                SELECT n.statement_id, n.source_id, n.period_from, n.period_to, l.meter, l.quantity,
-                      coalesce(l.reference, j.provider_reference, 'job_' || replace(l.job_id::text, '-', '')) AS reference
+                      coalesce(l.reference, j.provider_reference, 'job_' || replace(l.job_id::text, '-', '')) reference
                FROM newest n JOIN statement_lines l USING (statement_id)
-               LEFT JOIN jobs j ON j.job_id = l.job_id AND j.livemode = n.livemode AND coalesce(j.source_id, n.source_id) = n.source_id),
+               LEFT JOIN jobs j ON j.job_id = l.job_id AND j.livemode = n.livemode
+                   AND coalesce(j.source_id, n.source_id) = n.source_id),
            about AS MATERIALIZED (
                SELECT n.statement_id, j.tenant_id, j.job_id FROM newest n
                JOIN jobs j ON j.livemode = n.livemode AND coalesce(j.source_id, n.source_id) = n.source_id
                    AND j.usage_occurred_at >= n.begins AND (j.usage_revision > 1 OR j.usage_occurred_at < n.ends)
-               UNION
-               SELECT t.statement_id, r.job_tenant_id, r.job_id FROM told t
+               UNION SELECT t.statement_id, r.job_tenant_id, r.job_id FROM told t
                JOIN provider_references r ON r.source_id = t.source_id AND r.provider_reference = t.reference
-               UNION
-               SELECT n.statement_id, j.tenant_id, j.job_id
-               FROM newest n JOIN statement_lines l USING (statement_id) JOIN jobs j ON j.job_id = l.job_id),
+               UNION SELECT l.statement_id, j.tenant_id, j.job_id
+               FROM newest JOIN statement_lines l USING (statement_id) JOIN jobs j USING (job_id)),
            known AS MATERIALIZED (
                SELECT n.statement_id, j.tenant_id, j.job_id, rated.lines,
                       coalesce(j.provider_reference, 'job_' || replace(j.job_id::text, '-', '')) AS reference,
                       CASE WHEN j.state IN ('pending', 'running') THEN 'under_way'
-                           WHEN coalesce(first.occurred_at, j.usage_occurred_at, j.state_at) >= n.begins
-                                AND coalesce(first.occurred_at, j.usage_occurred_at, j.state_at) < n.ends THEN 'within'
+                           WHEN finished.at >= n.begins AND finished.at < n.ends THEN 'within'
                            ELSE 'outside' END AS standing
                FROM about JOIN newest n USING (statement_id) JOIN jobs j USING (tenant_id, job_id)
                LEFT JOIN LATERAL (
                    SELECT s.snapshot->'rating'->'lines' AS lines, s.event_id FROM settlements s
                    WHERE s.tenant_id = j.tenant_id AND s.subject_kind = 'job' AND s.subject_id = j.job_id
                      AND s.phase IN ('capture', 'adjustment') AND s.snapshot ? 'rating'
-                   ORDER BY s.phase = 'adjustment' DESC, s.version DESC LIMIT 1) rated ON j.usage_occurred_at IS NOT NULL
+                   ORDER BY s.phase = 'adjustment' DESC, s.version DESC LIMIT 1) rated ON true
                LEFT JOIN events e ON e.event_id = rated.event_id AND e.livemode = j.livemode
                LEFT JOIN LATERAL (
-                   SELECT c.occurred_at FROM settlements s JOIN events c ON c.event_id = s.event_id AND c.livemode = s.livemode
-                   WHERE s.tenant_id = j.tenant_id AND s.subject_kind = 'job' AND s.subject_id = j.job_id AND s.phase = 'capture'
-                   ORDER BY s.version LIMIT 1) first ON j.usage_revision > 1
+                   SELECT c.occurred_at FROM settlements s JOIN events c USING (event_id, livemode)
+                   WHERE s.tenant_id = j.tenant_id AND s.subject_kind = 'job' AND s.subject_id = j.job_id
+                     AND s.phase = 'capture' ORDER BY s.version LIMIT 1) first ON j.usage_revision > 1
+               CROSS JOIN LATERAL (SELECT coalesce(first.occurred_at, j.usage_occurred_at, j.state_at) AS at) finished
                WHERE j.livemode = n.livemode AND coalesce(j.source_id, e.source_id, n.source_id) = n.source_id),
            used AS MATERIALIZED (
-               SELECT k.statement_id, k.reference, k.standing, k.tenant_id, k.job_id, line->>'meter' AS meter,
+               SELECT k.statement_id, k.reference, k.standing, k.job_id, line->>'meter' AS meter,
                       (line->>'quantity')::numeric AS quantity
                FROM known k CROSS JOIN LATERAL jsonb_array_elements(k.lines) AS line),
            groups AS MATERIALIZED (
                SELECT statement_id, reference, meter FROM told
                UNION SELECT statement_id, reference, meter FROM used WHERE standing = 'within')
-           SELECT statement_id AS "statement_id!", reference AS "reference!", meter AS "meter!", kind AS "kind!", quantity,
-                  tenant_id, job_id
+           SELECT statement_id AS "statement_id!", reference AS "reference!", meter AS "meter!", kind AS "kind!",
+                  quantity, tenant_id, job_id
            FROM (
-               SELECT statement_id, reference, meter, 'line' AS kind, quantity, NULL::uuid AS tenant_id, NULL::uuid AS job_id
-               FROM told
-               UNION ALL
-               SELECT g.statement_id, g.reference, g.meter, k.standing, u.quantity, k.tenant_id, k.job_id
+               SELECT statement_id, reference, meter, 'line' AS kind, quantity, NULL::uuid AS tenant_id,
+                      NULL::uuid AS job_id FROM told
+               UNION ALL SELECT g.statement_id, g.reference, g.meter, k.standing, u.quantity, k.tenant_id, k.job_id
                FROM groups g JOIN known k USING (statement_id, reference)
                LEFT JOIN used u ON u.statement_id = g.statement_id AND u.job_id = k.job_id AND u.meter = g.meter
-               UNION ALL
-               SELECT g.statement_id, g.reference, g.meter, 'elsewhere', t.quantity, NULL, NULL
+               UNION ALL SELECT g.statement_id, g.reference, g.meter, 'elsewhere', t.quantity, NULL, NULL
                FROM groups g JOIN newest n USING (statement_id)
                JOIN told t ON t.reference = g.reference AND t.meter = g.meter AND t.source_id = n.source_id
                    AND (t.period_to <= n.period_from OR t.period_from >= n.period_to)) AS entries
