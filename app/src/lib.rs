@@ -49,9 +49,9 @@ mod settlements;
 pub mod sign_in;
 #[cfg(feature = "ssr")]
 mod sources;
-mod tasks;
 #[cfg(feature = "ssr")]
 mod statements;
+mod tasks;
 #[cfg(feature = "ssr")]
 mod wallets;
 #[cfg(feature = "ssr")]

@@ -22,8 +22,8 @@ use crate::settlements::{SettlementPage, SettlementsPage};
 use crate::shell::NotFoundPage;
 use crate::sign_in::SignInPage;
 use crate::sources::SourcesPage;
-use crate::tasks::{TaskPage, TasksPage};
 use crate::statements::{StatementPage, StatementsPage};
+use crate::tasks::{TaskPage, TasksPage};
 use crate::wallets::{WalletPage, WalletsPage};
 
 /// The pages of the console, by path.

@@ -21,8 +21,8 @@ mod return_path;
 mod session_store;
 mod sign_in;
 mod site;
-mod tasks;
 mod statements;
+mod tasks;
 mod thresholds;
 
 use std::sync::Arc;

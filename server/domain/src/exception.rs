@@ -191,12 +191,12 @@ impl Class {
 /// A full run is due when the last one began this long ago.
 pub const FULL_EVERY: TimeDelta = TimeDelta::hours(24);
 
-/// How far the scheduler's next run reaches: everything once a day, and for as long as something is wrong,
-/// because only who looks everywhere can say that it is right again. `since_full` is the age of the last
-/// full run, if there was one.
-pub fn reach(since_full: Option<TimeDelta>, something_is_wrong: bool) -> Reach {
+/// How far the scheduler's next run reaches: everything once a day, and when that is asked for: for as long
+/// as something is wrong, because only who looks everywhere can say that it is right again, and when a
+/// statement has come in. `since_full` is the age of the last full run, if there was one.
+pub fn reach(since_full: Option<TimeDelta>, full_is_asked_for: bool) -> Reach {
     match since_full {
-        Some(age) if age < FULL_EVERY && !something_is_wrong => Reach::Incremental,
+        Some(age) if age < FULL_EVERY && !full_is_asked_for => Reach::Incremental,
         Some(_) | None => Reach::Full,
     }
 }

@@ -20,6 +20,6 @@ pub mod money;
 pub mod price;
 pub mod settlement;
 pub mod signature;
-pub mod task;
 pub mod statement;
+pub mod task;
 pub mod usage;

@@ -107,8 +107,7 @@ impl Engine {
         store::abandon(&mut tx, now).await?;
         let before = store::before(&mut tx).await?;
         let since_full = before.full_at.map(|at| now - at);
-        let reach =
-            reach.unwrap_or_else(|| exception::reach(since_full, before.something_is_wrong));
+        let reach = reach.unwrap_or_else(|| exception::reach(since_full, before.full_is_asked_for));
         let since = before.position.filter(|_| reach == Reach::Incremental);
         let reach = since.map_or(Reach::Full, |_| Reach::Incremental);
         let operator: Option<OperatorId> = by.map(|by| by.operator);

@@ -4,6 +4,7 @@
 //! is of one moment. The last line says how many rows there are: a file without it is cut short. A cell
 //! never begins like a formula ([`cell`]). Each export leaves a line in the audit log.
 
+mod filters;
 mod lists;
 
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ use crate::http::{
 };
 
 /// The filters of a list, as its address has them. `page` is where a screen stands, and no filter.
-pub(super) use self::lists::{event_filter, exception_filter};
+pub(super) use self::filters::{event_filter, exception_filter};
 
 pub(super) type Filters = BTreeMap<String, String>;
 

@@ -4,7 +4,7 @@ use axum::{
     body::Body,
     http::{Method, Request, header},
 };
-use domain::id::StatementId;
+use domain::{exception::Reach, id::StatementId};
 use engine::operator::{self, NewOperator, Role};
 use serde_json::json;
 use sqlx::PgPool;
@@ -293,7 +293,11 @@ async fn the_exception_leads_to_the_statement_and_to_the_form_that_corrects(owne
         .unwrap();
     let (place, _) = upload(&house, &cookie, &key(&house), FILE.as_bytes()).await;
     let cause = domain::exception::Cause::CommandLine;
-    house.engine.reconcile(cause, None).await.unwrap();
+    house
+        .engine
+        .reconcile(cause, Some(Reach::Full), None)
+        .await
+        .unwrap();
     let find = "SELECT exception_id FROM exceptions WHERE class = 'usage_is_as_the_provider_says'";
     let id = house.count(find).await;
     let page = get(&house, &format!("/exceptions/exc_{id}"), &cookie)

@@ -45,16 +45,17 @@ pub(super) struct Before {
     pub(super) position: Option<Position>,
     /// When the newest full one began.
     pub(super) full_at: Option<DateTime<Utc>>,
-    /// Whether anything is open that only a full run can close.
-    pub(super) something_is_wrong: bool,
+    /// Whether something asks for a full one: an exception that no other closes, or a statement that none has seen.
+    pub(super) full_is_asked_for: bool,
 }
 
 pub(super) async fn before(conn: &mut PgConnection) -> Result<Before, StoreError> {
     let row = sqlx::query!(
-        r#"SELECT newest.horizon AS "horizon?", newest.audit_number, newest.audit_hash,
-                  (SELECT max(started_at) FROM reconciliation_runs WHERE reach = 'full' AND horizon IS NOT NULL) AS full_at,
-                  EXISTS (SELECT FROM exceptions WHERE state = 'open' AND class <> ALL ($1)) AS "something_is_wrong!"
-           FROM (SELECT) AS always LEFT JOIN LATERAL (
+        r#"SELECT newest.horizon AS "horizon?", newest.audit_number, newest.audit_hash, whole.full_at,
+                  EXISTS (SELECT FROM exceptions WHERE state = 'open' AND class <> ALL ($1))
+                      OR EXISTS (SELECT FROM statements WHERE accepted AND uploaded_at >= whole.full_at) AS "full_is_asked_for!"
+           FROM (SELECT max(started_at) AS full_at FROM reconciliation_runs WHERE reach = 'full' AND horizon IS NOT NULL) AS whole
+           LEFT JOIN LATERAL (
                SELECT horizon, audit_number, audit_hash FROM reconciliation_runs WHERE horizon IS NOT NULL
                ORDER BY run_id DESC LIMIT 1) AS newest ON true"#,
         &always_seen() as &[&str],
@@ -73,7 +74,7 @@ pub(super) async fn before(conn: &mut PgConnection) -> Result<Before, StoreError
     Ok(Before {
         position: row.horizon.map(|horizon| Position { horizon, audit }),
         full_at: row.full_at,
-        something_is_wrong: row.something_is_wrong,
+        full_is_asked_for: row.full_is_asked_for,
     })
 }
 

@@ -19,6 +19,6 @@ mod reconcile;
 mod scarce;
 mod settle;
 mod source;
-mod task;
 mod statement;
+mod task;
 mod views;

@@ -79,7 +79,7 @@ async fn counts(bench: &Bench, statement: &Statement) -> Vec<(Outcome, i64)> {
 }
 
 async fn run(bench: &Bench) -> Tally {
-    let run = bench.engine.reconcile(Cause::CommandLine, None).await;
+    let run = bench.engine.reconcile(Cause::Scheduled, None, None).await;
     run.unwrap()
 }
 

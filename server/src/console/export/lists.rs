@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::{
-    id::{JobId, SettlementId, StatementId, WalletId},
+    id::{SettlementId, StatementId, WalletId},
     money::Amount,
     statement::Outcome,
 };
@@ -20,7 +20,11 @@ use engine::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Filters, day, invalid, parsed};
+use super::{
+    Filters, day,
+    filters::{all_known, events_of, exceptions_of, jobs_of},
+    parsed,
+};
 use crate::http::problem::{Kind, Problem};
 
 /// Where to go on.
@@ -56,7 +60,7 @@ impl List {
     ) -> Result<Self, Problem> {
         let mut rest = filters.clone();
         let list = match (name, of) {
-            ("jobs", None) => Self::Jobs(job_filter(livemode, &mut rest)?),
+            ("jobs", None) => Self::Jobs(jobs_of(livemode, &mut rest)?),
             ("events", None) => Self::Events(events_of(livemode, &mut rest)?),
             ("settlements", None) => Self::Settlements(settlements::Filter {
                 phase: parsed(&mut rest, "phase")?,
@@ -216,71 +220,6 @@ impl List {
                 Ok(rows(page, group, |row| Place::Number(row.position)))
             }
         }
-    }
-}
-
-fn job_filter(livemode: bool, rest: &mut Filters) -> Result<jobs::Filter, Problem> {
-    Ok(jobs::Filter {
-        livemode,
-        state: parsed(rest, "state")?,
-        in_flight: parsed(rest, "in_flight")?.unwrap_or(false),
-        settlement: parsed(rest, "settlement")?,
-        tenant: parsed(rest, "tenant")?,
-        wallet: parsed(rest, "wallet")?,
-        model: parsed(rest, "model")?,
-        since: day(rest, "since")?,
-        until: day(rest, "until")?,
-    })
-}
-
-fn events_of(livemode: bool, rest: &mut Filters) -> Result<event::views::Filter, Problem> {
-    Ok(event::views::Filter {
-        livemode,
-        state: parsed(rest, "state")?,
-        attention: parsed(rest, "attention")?.unwrap_or(false),
-        contradicted: parsed(rest, "contradicted")?.unwrap_or(false),
-        source: parsed(rest, "source")?,
-        kind: parsed(rest, "kind")?,
-        job: parsed::<JobId>(rest, "job")?,
-        since: day(rest, "since")?,
-    })
-}
-
-/// The filter of events that an address asks for.
-pub(in crate::console) fn event_filter(
-    livemode: bool,
-    mut filters: Filters,
-) -> Result<event::views::Filter, Problem> {
-    let filter = events_of(livemode, &mut filters)?;
-    all_known(&filters).map(|()| filter)
-}
-
-/// The filter of exceptions that an address asks for.
-pub(in crate::console) fn exception_filter(
-    now: DateTime<Utc>,
-    mut filters: Filters,
-) -> Result<exceptions::Filter, Problem> {
-    let filter = exceptions_of(now, &mut filters)?;
-    all_known(&filters).map(|()| filter)
-}
-
-fn exceptions_of(now: DateTime<Utc>, rest: &mut Filters) -> Result<exceptions::Filter, Problem> {
-    let asks = parsed::<bool>(rest, "asks")?.unwrap_or(false);
-    Ok(exceptions::Filter {
-        state: parsed(rest, "state")?,
-        class: parsed(rest, "class")?,
-        owner: parsed(rest, "owner")?,
-        asks_at: asks.then_some(now),
-    })
-}
-
-/// A filter that is not known is refused: no more must be taken than was asked for.
-fn all_known(rest: &Filters) -> Result<(), Problem> {
-    match rest.keys().next() {
-        None => Ok(()),
-        Some(unknown) => Err(invalid(format!(
-            "There is no filter {unknown:?} of this list."
-        ))),
     }
 }
 
