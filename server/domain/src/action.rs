@@ -2,7 +2,7 @@
 
 mod request;
 
-pub use self::request::{Request, Subject, Typed, Wrong, reason};
+pub use self::request::{Request, Subject, Target, Typed, Wrong, reason};
 use rust_decimal::Decimal;
 
 use crate::{code::code, id::OperatorId, money::Amount};
@@ -12,9 +12,9 @@ code!(
     Kind {
         /// Credit that nobody paid for.
         Goodwill = "goodwill",
-        /// Stop spending from a wallet.
+        /// Stop spending from a wallet, or the billing of a tenant or a source.
         Freeze = "freeze",
-        /// Let spending go on.
+        /// Let it go on.
         Unfreeze = "unfreeze",
         /// Charge more for a job.
         Charge = "charge",
@@ -30,7 +30,7 @@ code!(
 );
 
 impl Kind {
-    /// Whether it is about a job; the others are about its wallet alone.
+    /// Whether it is about a job; the others are about a wallet, or what [`Target`] names, as a whole.
     pub fn is_of_job(self) -> bool {
         match self {
             Self::Charge | Self::Credit | Self::Reverse | Self::Undo | Self::Release => true,

@@ -93,6 +93,10 @@ code!(
         Funds = "insufficient_funds",
         /// It corrects a completion that was not heard yet.
         Completion = "completion_unknown",
+        /// The billing of its job's tenant is stopped.
+        TenantFrozen = "tenant_frozen",
+        /// The billing of its source is stopped.
+        SourceFrozen = "source_frozen",
     }
 );
 

@@ -13,6 +13,7 @@ pub mod decide;
 pub mod event;
 pub mod exception;
 pub mod fact;
+pub mod freeze;
 pub mod id;
 pub mod job;
 pub mod lot;

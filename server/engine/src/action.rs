@@ -1,4 +1,4 @@
-//! Actions: what operators do to wallets and jobs. An action is proposed under a key minted with its form, shown
+//! Actions: what operators do to wallets and jobs, and freezes of tenants and sources. An action is proposed under a key minted with its form, shown
 //! as a dry run, and committed once on exactly what was shown; where the rules ask for it, a second
 //! person approves first.
 //!
@@ -6,9 +6,11 @@
 //! ended action stays as it ended; the checker is never the maker (`actions_maker_is_not_checker`). Each
 //! step and its line in the audit log are one transaction.
 //!
-//! Locks: the action's row, then the job's, then the wallet's, then the audit log's.
+//! Locks: the action's row, then the freezes' lock or the job's and the wallet's, then the audit log's.
 
+mod apply;
 mod dry_run;
+mod place;
 mod store;
 mod threshold;
 mod transaction;
@@ -16,9 +18,9 @@ pub mod views;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
-    action::{self, Kind, NotYours, Request, State},
+    action::{self, NotYours, Request, State},
     canonical::{CanonicalError, Hash},
-    id::{ActionId, OperatorId, SettlementId, TenantId, WalletId},
+    id::{ActionId, OperatorId, TenantId},
 };
 use serde_json::json;
 use sqlx::PgConnection;
@@ -33,21 +35,19 @@ use crate::{
     audit::{self, By},
     case::{self, CaseError},
     error::StoreError,
-    job::{
-        self,
-        correct::{self, CorrectError, Order},
-    },
-    ledger,
-    wallet::{self, Grant, GrantError},
+    job::correct::CorrectError,
+    wallet::GrantError,
 };
 
+/// Under which tenant actions about sources are kept: no tenant's, since a source serves many.
+pub const NO_TENANT: TenantId = TenantId(uuid::Uuid::nil());
 /// How long a draft or a waiting action may be decided on.
 pub const LIFE: TimeDelta = TimeDelta::days(7);
 
 /// Why an action did not go ahead. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ActionError {
-    /// No such action or wallet.
+    /// No such action, or nothing that it could be about.
     #[error("there is no such action")]
     Unknown,
     /// The key was used for something else.
@@ -95,7 +95,7 @@ impl From<sqlx::Error> for ActionError {
 /// same action.
 ///
 /// # Errors
-/// [`ActionError::OtherRequest`], [`ActionError::Unknown`] when there is no such wallet.
+/// [`ActionError::OtherRequest`], [`ActionError::Unknown`] when there is nothing it could be about.
 pub async fn propose(
     conn: &mut PgConnection,
     engine: &Engine,
@@ -103,37 +103,17 @@ pub async fn propose(
     request: &Request,
     by: By<'_>,
 ) -> Result<(), ActionError> {
-    let wallet = ledger::views::wallet(conn, request.wallet)
-        .await?
-        .ok_or(ActionError::Unknown)?
-        .line;
+    let place = place::find(conn, request).await?;
     let now = engine.clock().now();
     let hash = request.hash()?;
-    if let Some(job) = request.job {
-        let found = job::views::find(conn, wallet.tenant, wallet.livemode, job).await?;
-        if found.is_none_or(|job| job.wallet != request.wallet) {
-            return Err(ActionError::Unknown);
-        }
-        // Says when there is no such correction to take back.
-        let of = (wallet.tenant, wallet.livemode);
-        let order = Order { of, job, request };
-        correct::preview(conn, order, wallet.available).await?;
-        if let Some(conflict) = request.conflict
-            && case::job_of(conn, conflict).await? != Some(job)
-        {
-            return Err(ActionError::Unknown);
-        }
-    }
     // The constraint knows a key within its tenant; a person may not use it for two.
     let known = views::find(conn, id).await?;
-    if known.is_some_and(|known| known.tenant != wallet.tenant) {
+    if known.is_some_and(|known| known.tenant != place.tenant) {
         return Err(ActionError::OtherRequest(id));
     }
     let draft = store::Draft {
         id,
-        tenant: wallet.tenant,
-        currency: wallet.available.currency(),
-        livemode: wallet.livemode,
+        place,
         request,
         hash,
         by: by.operator,
@@ -141,15 +121,17 @@ pub async fn propose(
         expires_at: now + LIFE,
     };
     if store::insert(conn, &draft).await? {
-        let detail = json!({
+        let mut detail = json!({
             "action": request.kind,
-            "wallet": request.wallet,
             "job": request.job,
             "undoes": request.undoes,
             "conflict": request.conflict.map(|conflict| conflict.to_string()),
             "amount": request.amount.map(|amount| amount.to_string()),
             "category": request.category,
         });
+        for (what, id) in json!(request.target).as_object().into_iter().flatten() {
+            detail[what] = id.clone();
+        }
         return note(
             conn,
             engine,
@@ -285,48 +267,6 @@ async fn lock(conn: &mut PgConnection, id: ActionId) -> Result<Action, ActionErr
     views::find(conn, id).await?.ok_or(ActionError::Unknown)
 }
 
-/// Does what the action asks for.
-async fn apply(
-    conn: &mut PgConnection,
-    engine: &Engine,
-    action: &Action,
-) -> Result<Option<SettlementId>, ActionError> {
-    let request = &action.request;
-    if let Some(order) = action.order() {
-        return Ok(Some(
-            correct::carry_out(conn, engine, order, action.id).await?,
-        ));
-    }
-    let wallet: (TenantId, WalletId) = (action.tenant, request.wallet);
-    match (request.kind, request.amount) {
-        (Kind::Goodwill, Some(amount)) => {
-            let credit = Grant {
-                tenant: action.tenant,
-                wallet: request.wallet,
-                key: action.id.to_string(),
-                amount,
-                expires_at: request.lot_expires_at,
-                note: request.reason.clone(),
-                action: Some(action.id),
-            };
-            Ok(Some(wallet::grant(conn, engine, &credit).await?.settlement))
-        }
-        (Kind::Freeze, _) => {
-            wallet::freeze(conn, engine, wallet, &request.reason).await?;
-            Ok(None)
-        }
-        (Kind::Unfreeze, _) => {
-            wallet::thaw(conn, wallet).await?;
-            Ok(None)
-        }
-        // Neither the form nor the database lets these through.
-        (Kind::Goodwill, None)
-        | (Kind::Charge | Kind::Credit | Kind::Reverse | Kind::Undo | Kind::Release, _) => {
-            Err(ActionError::Unknown)
-        }
-    }
-}
-
 /// Does what the action asks for, and ends it. That it needed an approval is written as the dry run
 /// says, so the database refuses it where `approved_by` was left out.
 async fn carry_out(
@@ -337,7 +277,7 @@ async fn carry_out(
     approved_by: Option<OperatorId>,
     by: By<'_>,
 ) -> Result<State, ActionError> {
-    let settlement = apply(conn, engine, action).await?;
+    let settlement = apply::apply(conn, engine, action).await?;
     if let Some(conflict) = action.request.conflict {
         case::accept_other(conn, engine, conflict, &action.request.reason, by).await?;
     }

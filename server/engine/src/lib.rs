@@ -15,6 +15,7 @@ pub mod delivery;
 pub mod error;
 pub mod event;
 pub mod exception;
+pub mod freeze;
 pub mod ids;
 pub mod inbox;
 pub mod job;

@@ -19,7 +19,13 @@ use domain::{
 };
 use sqlx::PgConnection;
 
-use crate::{Engine, error::StoreError, exception, reconcile};
+use crate::{
+    Engine,
+    error::StoreError,
+    exception,
+    freeze::{self, views::Counts},
+    reconcile,
+};
 
 pub use self::views::MOST;
 
@@ -47,6 +53,8 @@ pub struct Overview {
     pub exceptions: exception::views::Open,
     /// The newest reconciliation run could not be finished, so nobody knows whether the books hold.
     pub unchecked: bool,
+    /// What is frozen.
+    pub frozen: Counts,
     /// How long events take to their outcome.
     pub speed: Speed,
     /// Deliveries refused in the last day, the newest group first.
@@ -146,6 +154,7 @@ pub async fn read(engine: &Engine, livemode: bool) -> Result<Overview, StoreErro
     let conflicts = views::conflicts(&mut conn, livemode).await?;
     let exceptions = exception::views::open(&mut conn, now).await?;
     let unchecked = reconcile::views::last_outcome(&mut conn).await? == Some(Outcome::Failed);
+    let frozen = freeze::views::counts(&mut conn, livemode).await?;
     let speed = views::speed(&mut conn).await?;
     let refused = views::refused(&mut conn, now - TimeDelta::days(1)).await?;
     let from = now - TimeDelta::minutes(MINUTES - 1);
@@ -178,6 +187,7 @@ pub async fn read(engine: &Engine, livemode: bool) -> Result<Overview, StoreErro
         conflicts,
         exceptions,
         unchecked,
+        frozen,
         speed,
         refused,
         pace,

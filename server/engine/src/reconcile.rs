@@ -9,6 +9,9 @@
 //! transactions that were not over then, so what commits late is not missed; it cannot see what was changed
 //! behind it, and closes nothing of what it does not read whole.
 //!
+//! A rule may freeze a tenant in whose books a run finds too much wrong ([`crate::freeze`]), in the transaction
+//! that ends the run.
+//!
 //! Work that goes on meanwhile is either wholly in the snapshot or not at all, so a busy system has no
 //! exceptions. Cost: that of [`crate::books`].
 
@@ -30,7 +33,7 @@ use crate::{
     audit::{self, By},
     books::{self, Position, Report},
     error::StoreError,
-    statement,
+    freeze, statement,
 };
 
 /// An event that was due this long ago and has no outcome is stuck.
@@ -138,8 +141,13 @@ impl Engine {
         let tally = bring_up_to(&mut tx, run, &report, now).await?;
         store::conclude(&mut tx, &report, &tally, now).await?;
         let open = store::count_open(&mut tx).await?;
+        let frozen = freeze::by_rule(&mut tx, self, run.number, &report).await?;
         tx.commit().await?;
         metrics::gauge!("quittance_exceptions").set(u32::try_from(open).unwrap_or(u32::MAX));
+        if frozen > 0 {
+            let run = run.number;
+            tracing::error!(run, frozen, "tenants are frozen: see the freezes in the console");
+        }
         Ok(tally)
     }
 }

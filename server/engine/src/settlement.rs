@@ -1,9 +1,9 @@
 //! Settling: events become settlements, in one transaction a batch.
 //!
 //! Invariants: an event's outcome, its settlements, their transfers, the balances and the job commit
-//! together or not at all; no network is touched in between; locks are taken in the order events, jobs
-//! by key, wallets by account, and platform accounts last. Everything that is decided is decided in
-//! `domain` on rows under lock.
+//! together or not at all; no network is touched in between; locks are taken in the order events, the share
+//! of the freezes' lock, jobs by key, wallets by account, and platform accounts last. Everything that is
+//! decided is decided in `domain` on rows under lock.
 //!
 //! Cost: about a dozen statements a batch, whatever its size.
 
@@ -29,6 +29,7 @@ use sqlx::{PgConnection, PgPool};
 use crate::{
     Engine,
     error::StoreError,
+    freeze,
     ledger::{self, PostError},
 };
 
@@ -60,8 +61,8 @@ pub struct Patience {
     pub first_wait: TimeDelta,
     /// Longest such delay.
     pub longest_wait: TimeDelta,
-    /// Longest such delay of an event whose job is unknown. It is woken when the job turns up, and events
-    /// that never find one must not crowd out those that do.
+    /// Longest such delay of an event whose job is unknown, or that a freeze holds back. It is woken when the
+    /// job turns up or the freeze is lifted, and what waits for that must not crowd out what can go on.
     pub longest_unknown: TimeDelta,
 }
 
@@ -85,7 +86,9 @@ impl Patience {
     /// The same for one that waits for something.
     pub fn next_for(&self, reason: WaitReason, now: DateTime<Utc>, attempts: i16) -> DateTime<Utc> {
         let longest = match reason {
-            WaitReason::Job => self.longest_unknown,
+            WaitReason::Job | WaitReason::TenantFrozen | WaitReason::SourceFrozen => {
+                self.longest_unknown
+            }
             WaitReason::Funds | WaitReason::Completion => self.longest_wait,
         };
         self.next_within(now, attempts, longest)
@@ -241,6 +244,7 @@ pub async fn settle(
         .zip(&readings)
         .filter_map(|(event, reading)| plan::name(event, reading))
         .collect();
+    let frozen = freeze::seen(conn, now - setting.patience.unknown_job).await?;
     let jobs = Jobs::new(store::lock_jobs(conn, &names).await?);
     let prices = setting.prices.load(conn, jobs.price_keys()).await?;
     let recorded = if setting.compare {
@@ -255,6 +259,7 @@ pub async fn settle(
     };
     let mut plan = Plan::new(
         setting,
+        frozen,
         jobs,
         prices,
         recorded,
@@ -266,6 +271,15 @@ pub async fn settle(
         catch_unwind(AssertUnwindSafe(|| plan.settle(event, reading)))
             .map_err(|_| SettleError::Panicked(event.id))??;
     }
+    write(conn, plan, now).await
+}
+
+/// Writes what was planned, in sets.
+async fn write(
+    conn: &mut PgConnection,
+    plan: Plan<'_>,
+    now: DateTime<Utc>,
+) -> Result<Report, SettleError> {
     let Plan {
         jobs,
         batch,

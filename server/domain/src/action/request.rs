@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Category, Kind};
 use crate::{
     canonical::{CanonicalError, Hash},
-    id::{JobId, SettlementId, WalletId},
+    id::{JobId, SettlementId, SourceId, TenantId, WalletId},
     money::{Amount, Currency},
 };
 
@@ -20,13 +20,36 @@ pub fn reason(text: &str) -> Option<&str> {
     REASON_CHARS.contains(&text.chars().count()).then_some(text)
 }
 
+/// Whose money, or whose billing, a request is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// A wallet, or a job of it.
+    Wallet(WalletId),
+    /// Everything of a tenant.
+    Tenant(TenantId),
+    /// Everything a source sends.
+    Source(SourceId),
+}
+
+impl Target {
+    /// Whether a kind of action can be done to it: only a freeze is larger than a wallet.
+    pub fn fits(self, kind: Kind) -> bool {
+        match self {
+            Self::Wallet(_) => true,
+            Self::Tenant(_) | Self::Source(_) => matches!(kind, Kind::Freeze | Kind::Unfreeze),
+        }
+    }
+}
+
 /// A request as it was typed, read and found to make sense.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Request {
     /// What is to be done.
     pub kind: Kind,
-    /// To which wallet, or to a job of which wallet.
-    pub wallet: WalletId,
+    /// To what.
+    #[serde(flatten)]
+    pub target: Target,
     /// To which job, for [`Kind::is_of_job`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<JobId>,
@@ -53,10 +76,10 @@ pub struct Request {
 /// What a request is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Subject {
-    /// The wallet.
-    pub wallet: WalletId,
-    /// Its currency.
-    pub currency: Currency,
+    /// The wallet, tenant or source.
+    pub target: Target,
+    /// The currency of a wallet; tenants and sources have none.
+    pub currency: Option<Currency>,
     /// The job, for [`Kind::is_of_job`].
     pub job: Option<JobId>,
     /// The correction that is taken back, for [`Kind::Undo`].
@@ -69,8 +92,16 @@ impl Subject {
     /// A wallet, and no job of it.
     pub fn wallet(wallet: WalletId, currency: Currency) -> Self {
         Self {
-            wallet,
-            currency,
+            currency: Some(currency),
+            ..Self::whole(Target::Wallet(wallet))
+        }
+    }
+
+    /// A tenant or a source, as a whole.
+    pub fn whole(target: Target) -> Self {
+        Self {
+            target,
+            currency: None,
             job: None,
             undoes: None,
             conflict: None,
@@ -80,7 +111,8 @@ impl Subject {
     /// Whether it says everything that a kind of action has to know, and nothing that it has not.
     pub fn fits(&self, kind: Kind) -> bool {
         let adjusts = matches!(kind, Kind::Charge | Kind::Credit);
-        self.job.is_some() == kind.is_of_job()
+        self.target.fits(kind)
+            && self.job.is_some() == kind.is_of_job()
             && self.undoes.is_some() == (kind == Kind::Undo)
             && (self.conflict.is_none() || adjusts)
     }
@@ -152,7 +184,7 @@ impl Request {
         if wrong.is_empty() {
             Ok(Self {
                 kind,
-                wallet: subject.wallet,
+                target: subject.target,
                 job: subject.job,
                 undoes: subject.undoes,
                 conflict: subject.conflict,
@@ -175,7 +207,8 @@ impl Request {
     }
 }
 
-fn read_amount(text: &str, currency: Currency) -> Result<Amount, &'static str> {
+fn read_amount(text: &str, currency: Option<Currency>) -> Result<Amount, &'static str> {
+    let currency = currency.ok_or("Only a wallet takes an amount.")?;
     let value = Decimal::from_str_exact(text.trim())
         .map_err(|_| "Type an amount such as 12.40, with a point and without a currency.")?;
     let amount = Amount::exact(value, currency)
@@ -286,6 +319,34 @@ mod tests {
     }
 
     #[test]
+    fn only_a_freeze_is_larger_than_a_wallet() {
+        let id = Uuid::from_u128(1);
+        let wholes = [Target::Tenant(TenantId(id)), Target::Source(SourceId(id))];
+        for kind in Kind::ALL {
+            let freezes = matches!(kind, Kind::Freeze | Kind::Unfreeze);
+            for target in wholes {
+                assert_eq!(Subject::whole(target).fits(*kind), freezes, "{kind}");
+            }
+        }
+        let form = typed("1", "incident", "render nodes were down");
+        let now = "2026-12-01T12:00:00Z".parse().unwrap();
+        let wrong = Request::read(Kind::Goodwill, Subject::whole(wholes[0]), &form, now);
+        assert_eq!(wrong.unwrap_err()[0].field, "amount");
+    }
+
+    #[test]
+    fn the_hash_of_a_request_about_a_wallet_stays_what_it_was() {
+        let form = typed("12.40", "incident", "render nodes were down");
+        let canonical = serde_json::to_value(read(Kind::Goodwill, &form).unwrap()).unwrap();
+        let fields: Vec<_> = canonical.as_object().unwrap().keys().cloned().collect();
+        let known = ["amount", "category", "kind", "lot_expires_at", "reason", "wallet"];
+        let mut fields = fields;
+        fields.sort();
+        assert_eq!(fields, known);
+        assert_eq!(canonical["wallet"], serde_json::json!(WalletId(Uuid::from_u128(1))));
+    }
+
+    #[test]
     fn a_freeze_has_no_amount_even_when_one_is_sent() {
         let mut form = typed("12", "suspicion", "card was reported stolen");
         form.expires = "2020-01-01".into();
@@ -330,5 +391,16 @@ mod tests {
         assert_ne!(of(Kind::Credit, 1, None), of(Kind::Credit, 2, None));
         assert_ne!(of(Kind::Credit, 1, None), of(Kind::Charge, 1, None));
         assert_ne!(of(Kind::Undo, 1, Some(1)), of(Kind::Undo, 1, Some(2)));
+        let whole = |target| {
+            let request = Request::read(Kind::Freeze, Subject::whole(target), &form, now);
+            request.unwrap().hash().unwrap()
+        };
+        let id = Uuid::from_u128(1);
+        let hashes = [
+            whole(Target::Wallet(WalletId(id))),
+            whole(Target::Tenant(TenantId(id))),
+            whole(Target::Source(SourceId(id))),
+        ];
+        assert!(hashes[0] != hashes[1] && hashes[1] != hashes[2] && hashes[0] != hashes[2]);
     }
 }

@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use domain::{
-    action::{Kind, State},
+    action::{Kind, State, Target},
     canonical::Hash,
+    id::WalletId,
     job::Job,
     money::Amount,
     settlement::{Entry, EntryType},
@@ -15,6 +16,10 @@ use sqlx::PgConnection;
 use super::{ActionError, store, views::Action};
 use crate::{
     case,
+    freeze::{
+        self, Of,
+        views::{Freeze, HeldBack},
+    },
     job::correct::{self, Hindrance, Order, Preview},
     ledger, wallet,
 };
@@ -23,10 +28,10 @@ use crate::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     /// Already frozen.
-    #[error("the wallet is frozen already")]
+    #[error("it is frozen already")]
     Frozen,
     /// Not frozen.
-    #[error("the wallet is not frozen")]
+    #[error("it is not frozen")]
     NotFrozen,
     /// The credit would expire before it could be spent.
     #[error("the credit would have expired already")]
@@ -39,14 +44,23 @@ pub enum Refusal {
     Job(#[from] Hindrance),
 }
 
+/// Balances of a wallet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Funds {
+    /// Available.
+    pub available: Amount,
+    /// On hold.
+    pub held: Amount,
+}
+
 /// What committing an action would do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DryRun {
-    /// Available before.
-    pub available: Amount,
-    /// On hold before.
-    pub held: Amount,
-    /// Since when spending is stopped.
+    /// Balances before; `None` for a freeze of a tenant or a source.
+    pub funds: Option<Funds>,
+    /// What such a freeze holds back now.
+    pub held_back: HeldBack,
+    /// Since when it is frozen.
     pub frozen_at: Option<DateTime<Utc>>,
     /// What would be posted.
     pub entries: Vec<Entry>,
@@ -85,8 +99,23 @@ pub async fn dry_run(
     action: &Action,
     now: DateTime<Utc>,
 ) -> Result<DryRun, ActionError> {
+    match (action.request.target, Of::of(action.request.target)) {
+        (Target::Wallet(wallet), _) => of_funds(conn, action, wallet, now).await,
+        (_, Some(of)) => of_whole(conn, action, of).await,
+        (_, None) => Err(ActionError::Unknown),
+    }
+}
+
+/// An action on a wallet, or on a job of it.
+async fn of_funds(
+    conn: &mut PgConnection,
+    action: &Action,
+    id: WalletId,
+    now: DateTime<Utc>,
+) -> Result<DryRun, ActionError> {
     let request = &action.request;
-    let wallet = wallet::views::find(conn, action.tenant, action.livemode, request.wallet, now)
+    let livemode = action.livemode.ok_or(ActionError::Unknown)?;
+    let wallet = wallet::views::find(conn, action.tenant, livemode, id, now)
         .await?
         .ok_or(ActionError::Unknown)?;
     let currency = wallet.available.currency();
@@ -109,34 +138,80 @@ pub async fn dry_run(
     {
         effects.refusal = Some(Refusal::Decided);
     }
-    let basis = Hash::of(&json!({
-        "request": request.hash()?.to_string(),
-        "frozen_at": wallet.frozen_at,
-        "above": above.map(|above| above.normalize().to_string()),
-        "job": effects.job,
-    }))?;
-    Ok(DryRun {
+    let funds = Funds {
         available: wallet.available,
         held: wallet.held,
+    };
+    let basis = basis(action, wallet.frozen_at, above, &effects)?;
+    Ok(DryRun {
+        funds: Some(funds),
+        held_back: HeldBack::default(),
         frozen_at: wallet.frozen_at,
+        above,
+        needs_approval: request.kind.needs_approval(effects.moved, above),
+        basis,
         entries: effects.entries,
         charge: effects.charge,
         moved: effects.moved,
-        above,
-        needs_approval: request.kind.needs_approval(effects.moved, above),
         refusal: effects.refusal,
-        basis,
     })
+}
+
+/// A freeze of a tenant or a source, or its lift. It rests on the freeze alone: what it holds back grows.
+async fn of_whole(
+    conn: &mut PgConnection,
+    action: &Action,
+    of: Of,
+) -> Result<DryRun, ActionError> {
+    let known: Option<Freeze> = freeze::views::find(conn, of).await?;
+    let frozen_at = known.map(|known| known.since);
+    let effects = Effects {
+        refusal: already(action.request.kind, frozen_at),
+        ..Effects::default()
+    };
+    Ok(DryRun {
+        funds: None,
+        held_back: freeze::views::held_back(conn, of).await?,
+        frozen_at,
+        above: None,
+        needs_approval: action.request.kind.needs_approval(None, None),
+        basis: basis(action, frozen_at, None, &effects)?,
+        entries: effects.entries,
+        charge: effects.charge,
+        moved: effects.moved,
+        refusal: effects.refusal,
+    })
+}
+
+fn basis(
+    action: &Action,
+    frozen_at: Option<DateTime<Utc>>,
+    above: Option<Decimal>,
+    effects: &Effects,
+) -> Result<Hash, ActionError> {
+    Ok(Hash::of(&json!({
+        "request": action.request.hash()?.to_string(),
+        "frozen_at": frozen_at,
+        "above": above.map(|above| above.normalize().to_string()),
+        "job": effects.job,
+    }))?)
+}
+
+/// Whether there is anything to freeze, or to lift.
+fn already(kind: Kind, frozen_at: Option<DateTime<Utc>>) -> Option<Refusal> {
+    match kind {
+        Kind::Freeze if frozen_at.is_some() => Some(Refusal::Frozen),
+        Kind::Unfreeze if frozen_at.is_none() => Some(Refusal::NotFrozen),
+        _ => None,
+    }
 }
 
 fn of_wallet(action: &Action, frozen_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Effects {
     let request = &action.request;
     let has_expired = request.lot_expires_at.is_some_and(|expiry| expiry <= now);
     let refusal = match request.kind {
-        Kind::Freeze if frozen_at.is_some() => Some(Refusal::Frozen),
-        Kind::Unfreeze if frozen_at.is_none() => Some(Refusal::NotFrozen),
         Kind::Goodwill if has_expired => Some(Refusal::Expired),
-        _ => None,
+        kind => already(kind, frozen_at),
     };
     let entry = |amount| Entry {
         entry_type: EntryType::Goodwill,
@@ -192,7 +267,7 @@ fn basis_of(job: &Job) -> Value {
 impl Action {
     /// The correction it asks for, when it is about a job.
     pub(super) fn order(&self) -> Option<Order<'_>> {
-        let of = (self.tenant, self.livemode);
+        let of = (self.tenant, self.livemode?);
         self.request.job.map(|job| Order {
             of,
             job,
@@ -201,7 +276,8 @@ impl Action {
     }
 }
 
-/// The dry run under the locks of the event it decides on, the job and the wallet, if the action may go ahead on it.
+/// The dry run under the locks of the event it decides on, the job and the wallet, or of the freezes, if the
+/// action may go ahead on it.
 pub(super) async fn ready(
     conn: &mut PgConnection,
     action: &Action,
@@ -220,7 +296,12 @@ pub(super) async fn ready(
     if let Some(order) = action.order() {
         correct::lock(conn, order).await?;
     }
-    ledger::lock(conn, &[(action.tenant, action.request.wallet)], &[]).await?;
+    match action.request.target {
+        Target::Wallet(wallet) => {
+            ledger::lock(conn, &[(action.tenant, wallet)], &[]).await?;
+        }
+        Target::Tenant(_) | Target::Source(_) => freeze::hold(conn).await?,
+    }
     let run = dry_run(conn, action, now).await?;
     match run.refusal {
         _ if run.basis != basis => Err(ActionError::Stale),

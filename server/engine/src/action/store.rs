@@ -2,23 +2,21 @@
 
 use chrono::{DateTime, Utc};
 use domain::{
-    action::{Kind, Request, State},
+    action::{Kind, Request, State, Target},
     canonical::Hash,
-    id::{ActionId, OperatorId, SettlementId, TenantId},
+    id::{ActionId, OperatorId, SettlementId},
     money::Currency,
 };
 use rust_decimal::Decimal;
 use sqlx::PgConnection;
 
-use super::{dry_run::DryRun, views::Action};
+use super::{dry_run::DryRun, place::Place, views::Action};
 use crate::error::StoreError;
 
 /// A new action.
 pub(super) struct Draft<'a> {
     pub(super) id: ActionId,
-    pub(super) tenant: TenantId,
-    pub(super) currency: Currency,
-    pub(super) livemode: bool,
+    pub(super) place: Place,
     pub(super) request: &'a Request,
     pub(super) hash: Hash,
     pub(super) by: OperatorId,
@@ -28,19 +26,24 @@ pub(super) struct Draft<'a> {
 
 /// Inserts a draft; says whether its key was new.
 pub(super) async fn insert(conn: &mut PgConnection, draft: &Draft<'_>) -> Result<bool, StoreError> {
-    let request = draft.request;
+    let (request, place) = (draft.request, draft.place);
+    let (wallet, source) = match request.target {
+        Target::Wallet(wallet) => (Some(wallet.0), None),
+        Target::Source(source) => (None, Some(source.0)),
+        Target::Tenant(_) => (None, None),
+    };
     let done = sqlx::query!(
         "INSERT INTO actions (tenant_id, action_id, action, wallet_id, currency, livemode, amount, lot_expires_at,
                               category, reason, request_hash, state, requested_by, requested_at, expires_at,
-                              job_id, undoes, conflict_id)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'draft', $12, $13, $14, $15, $16, $17)
+                              job_id, undoes, conflict_id, source_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'draft', $12, $13, $14, $15, $16, $17, $18)
          ON CONFLICT ON CONSTRAINT actions_pkey DO NOTHING",
-        draft.tenant.0,
+        place.tenant.0,
         draft.id.0,
         request.kind.as_str(),
-        request.wallet.0,
-        draft.currency.code(),
-        draft.livemode,
+        wallet,
+        place.currency.map(|currency| currency.code()),
+        place.livemode,
         request.amount.map(|amount| amount.value()),
         request.lot_expires_at,
         request.category.as_str(),
@@ -52,6 +55,7 @@ pub(super) async fn insert(conn: &mut PgConnection, draft: &Draft<'_>) -> Result
         request.job.map(|job| job.0),
         request.undoes.map(|settlement| settlement.0),
         request.conflict,
+        source,
     )
     .execute(conn)
     .await?;

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use domain::{
-    action::{Kind, Request, State},
+    action::{Kind, Request, State, Target},
     canonical::Hash,
-    id::{ActionId, JobId, OperatorId, SettlementId, TenantId, WalletId},
+    id::{ActionId, JobId, OperatorId, SettlementId, SourceId, TenantId, WalletId},
     money::{Amount, Currency},
 };
 use rust_decimal::Decimal;
@@ -27,14 +27,16 @@ pub struct Person {
 pub struct Action {
     /// Its key.
     pub id: ActionId,
-    /// Tenant of the wallet.
+    /// Tenant of what it is about; [`super::NO_TENANT`] for a source.
     pub tenant: TenantId,
-    /// Its name.
-    pub tenant_name: String,
-    /// Name of the wallet.
-    pub wallet_name: String,
-    /// Mode of the wallet.
-    pub livemode: bool,
+    /// Name of the wallet, the tenant or the source.
+    pub name: String,
+    /// Name of a wallet's tenant.
+    pub tenant_name: Option<String>,
+    /// Name of a source in its URL.
+    pub slug: Option<String>,
+    /// Mode of the wallet or the source; a tenant has both.
+    pub livemode: Option<bool>,
     /// What is asked for.
     pub request: Request,
     /// How far it has come.
@@ -64,13 +66,16 @@ pub struct Action {
 #[derive(sqlx::FromRow)]
 struct Row {
     tenant_id: Uuid,
-    tenant_name: String,
+    tenant_name: Option<String>,
     action_id: Uuid,
     action: String,
-    wallet_id: Uuid,
-    wallet_name: String,
-    currency: String,
-    livemode: bool,
+    wallet_id: Option<Uuid>,
+    wallet_name: Option<String>,
+    source_id: Option<Uuid>,
+    source_name: Option<String>,
+    slug: Option<String>,
+    currency: Option<String>,
+    livemode: Option<bool>,
     job_id: Option<Uuid>,
     undoes: Option<Uuid>,
     conflict_id: Option<i64>,
@@ -98,10 +103,12 @@ impl TryFrom<Row> for Action {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let currency: Currency = word("currency", &row.currency)?;
+        let currency = row.currency.as_deref();
+        let currency: Option<Currency> = currency.map(|code| word("currency", code)).transpose()?;
         let amount = row
             .amount
-            .map(|amount| Amount::exact(amount, currency))
+            .zip(currency)
+            .map(|(amount, currency)| Amount::exact(amount, currency))
             .transpose()
             .map_err(|error| StoreError::inconsistent("actions", "amount", error))?;
         let basis = row
@@ -117,15 +124,27 @@ impl TryFrom<Row> for Action {
                 name,
             })
         };
+        let tenant = TenantId(row.tenant_id);
+        let (target, name, tenant_name) = match (row.wallet_id, row.source_id) {
+            (Some(wallet), _) => (
+                Target::Wallet(WalletId(wallet)),
+                row.wallet_name,
+                row.tenant_name,
+            ),
+            (None, Some(source)) => (Target::Source(SourceId(source)), row.source_name, None),
+            (None, None) => (Target::Tenant(tenant), row.tenant_name, None),
+        };
+        let nameless = || StoreError::inconsistent("actions", "tenant_id", "it is about nothing");
         Ok(Self {
             id: ActionId(row.action_id),
-            tenant: TenantId(row.tenant_id),
-            tenant_name: row.tenant_name,
-            wallet_name: row.wallet_name,
+            tenant,
+            name: name.ok_or_else(nameless)?,
+            tenant_name,
+            slug: row.slug,
             livemode: row.livemode,
             request: Request {
                 kind: word("action", &row.action)?,
-                wallet: WalletId(row.wallet_id),
+                target,
                 job: row.job_id.map(JobId),
                 undoes: row.undoes.map(SettlementId),
                 conflict: row.conflict_id,
@@ -211,7 +230,7 @@ pub async fn of_job(conn: &mut PgConnection, job: JobId) -> Result<Vec<Action>, 
 /// [`StoreError`].
 pub async fn count_waiting(conn: &mut PgConnection, livemode: bool) -> Result<i64, StoreError> {
     let count = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!" FROM actions WHERE state = 'waiting' AND livemode = $1"#,
+        r#"SELECT count(*) AS "count!" FROM actions WHERE state = 'waiting' AND (livemode = $1 OR livemode IS NULL)"#,
         livemode,
     )
     .fetch_one(conn)
@@ -234,16 +253,19 @@ async fn read(conn: &mut PgConnection, which: Which) -> Result<Vec<Action>, Stor
         r#"WITH chosen AS (
                SELECT * FROM actions x
                WHERE ($1::uuid IS NULL OR x.action_id = $1)
-                 AND ($2::boolean IS NULL OR (x.state = 'waiting' AND x.livemode = $2))
+                 AND ($2::boolean IS NULL OR (x.state = 'waiting' AND (x.livemode = $2 OR x.livemode IS NULL)))
                  AND ($3::uuid IS NULL OR (x.wallet_id = $3 AND x.state <> 'draft'))
                  AND ($5::uuid IS NULL OR (x.job_id = $5 AND x.state <> 'draft'))
                ORDER BY x.action_id DESC LIMIT $4)
-           SELECT a.tenant_id, t.name AS tenant_name, a.action_id, a.action, a.wallet_id, w.name AS wallet_name,
-                  a.currency, a.livemode, a.job_id, a.undoes, a.conflict_id, a.amount, a.lot_expires_at, a.category, a.reason, a.state, a.needs_approval,
-                  a.basis_hash, a.requested_by, m.name AS requester, a.requested_at, a.expires_at, a.approved_by,
+           SELECT a.tenant_id, t.name AS "tenant_name?", a.action_id, a.action, a.wallet_id,
+                  w.name AS "wallet_name?", a.source_id, s.name AS "source_name?", s.slug AS "slug?",
+                  a.currency, a.livemode, a.job_id, a.undoes, a.conflict_id, a.amount, a.lot_expires_at,
+                  a.category, a.reason, a.state, a.needs_approval, a.basis_hash, a.requested_by, m.name AS requester, a.requested_at, a.expires_at, a.approved_by,
                   c.name AS "approver?", a.decided_by, d.name AS "decider?", a.decided_at, a.decision_reason,
                   a.settlement_id
-           FROM chosen a JOIN tenants t USING (tenant_id) JOIN wallets w USING (tenant_id, wallet_id)
+           FROM chosen a LEFT JOIN tenants t ON t.tenant_id = a.tenant_id
+           LEFT JOIN wallets w ON w.tenant_id = a.tenant_id AND w.wallet_id = a.wallet_id
+           LEFT JOIN sources s ON s.source_id = a.source_id
            JOIN operators m ON m.operator_id = a.requested_by
            LEFT JOIN operators c ON c.operator_id = a.approved_by
            LEFT JOIN operators d ON d.operator_id = a.decided_by

@@ -1,7 +1,7 @@
 //! Submission: find the client request, or hold funds for new work, in one transaction.
 //!
-//! Steps: look the client request up → lock the wallet → look it up again (the one we waited for may
-//! have been the same request) → refuse what policy refuses → price → draw lots → job, transition,
+//! Steps: look the client request up → read the freezes → lock the wallet → look it up again (the one we
+//! waited for may have been the same request) → refuse what policy refuses → price → draw lots → job, transition,
 //! reserve settlement. A refusal writes nothing, except that a job over the tenant's limit is recorded
 //! as blocked. Two submissions of one client request through different wallets do not queue on one
 //! lock; there the unique constraint decides, and the loser reads what was recorded.
@@ -25,6 +25,7 @@ use super::{
 use crate::{
     Engine,
     error::StoreError,
+    freeze,
     ledger::{self, Funds, PostError, Posting},
     live::Topic,
     price, tenant, wallet,
@@ -89,6 +90,9 @@ pub enum SubmitError {
     /// Spending is stopped.
     #[error("the wallet is frozen: {0}")]
     Frozen(String),
+    /// The tenant's billing is stopped.
+    #[error("the tenant is frozen: {0}")]
+    TenantFrozen(String),
     /// In-flight cap.
     #[error("{0} jobs are unsettled, which is the tenant's limit")]
     TooManyInFlight(i32),
@@ -168,6 +172,7 @@ pub async fn submit(
         return Ok(known);
     }
     let source = source_of(conn, request).await?;
+    let frozen = freeze::seen(conn, engine.clock().now()).await?;
     let locked = ledger::lock(conn, &[(request.tenant, request.wallet)], &[]).await?;
     if let Some(known) = recorded(conn, engine, request, request_hash).await? {
         return Ok(known);
@@ -176,6 +181,9 @@ pub async fn submit(
         .get(request.tenant, request.wallet)
         .filter(|funds| funds.livemode == request.livemode)
         .ok_or(SubmitError::UnknownWallet(request.wallet))?;
+    if let Some(reason) = frozen.tenant(request.tenant) {
+        return Err(SubmitError::TenantFrozen(reason.to_owned()));
+    }
     let now = engine.clock().now();
     let rules = tenant::rules(conn, request.tenant, request.wallet).await?;
     if let Some(reason) = rules.frozen_reason {

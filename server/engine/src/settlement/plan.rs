@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     error::StoreError,
+    freeze::{Of, Seen},
     ledger::{Batch, Posting},
 };
 
@@ -55,6 +56,7 @@ pub(super) fn may_move_money(reading: &Read) -> bool {
 /// A batch being planned.
 pub(super) struct Plan<'a> {
     setting: Setting<'a>,
+    frozen: Seen,
     prices: HashMap<PriceKey, Arc<Price>>,
     recorded: HashMap<SettlementKey, Recorded>,
     now: DateTime<Utc>,
@@ -74,6 +76,7 @@ enum Comparison {
 impl<'a> Plan<'a> {
     pub(super) fn new(
         setting: Setting<'a>,
+        frozen: Seen,
         jobs: Jobs,
         prices: HashMap<PriceKey, Arc<Price>>,
         recorded: HashMap<SettlementKey, Recorded>,
@@ -82,6 +85,7 @@ impl<'a> Plan<'a> {
     ) -> Self {
         Self {
             setting,
+            frozen,
             prices,
             recorded,
             now,
@@ -95,6 +99,7 @@ impl<'a> Plan<'a> {
     /// Plans one event on top of those before it.
     pub(super) fn settle(&mut self, event: &Due, reading: Read) -> Result<(), SettleError> {
         let outcome = match reading {
+            reading if self.frozen.source(event.source) => self.hold_back(event, &reading),
             Ok(Reading::Fact { about, fact }) => self.hear(event, &about, &fact)?,
             Ok(Reading::Unused(_)) => {
                 event.outcome(EventState::Ignored, Some(IgnoreReason::UnusedType.as_str()))
@@ -103,6 +108,23 @@ impl<'a> Plan<'a> {
         };
         self.outcomes.push(outcome);
         Ok(())
+    }
+
+    /// Leaves an event of a frozen source as it is, whatever it says. Its job is noted where it has one.
+    fn hold_back(&self, event: &Due, reading: &Read) -> Outcome {
+        let row = match reading {
+            Ok(Reading::Fact { about, .. }) => {
+                let at = self.jobs.resolve(&Name::of(event, about)).ok().flatten();
+                at.map(|at| &self.jobs.rows[at])
+                    .filter(|row| mismatch(event, about, row).is_none())
+            }
+            Ok(Reading::Unused(_)) | Err(_) => None,
+        };
+        let outcome = self.wait(event, WaitReason::SourceFrozen);
+        match row {
+            Some(row) => outcome.about(row),
+            None => outcome,
+        }
     }
 
     fn hear(&mut self, event: &Due, about: &Address, fact: &Fact) -> Result<Outcome, SettleError> {
@@ -117,6 +139,12 @@ impl<'a> Plan<'a> {
             return Ok(event
                 .outcome(EventState::Rejected, Some(reason.as_str()))
                 .about(row));
+        }
+        if self.frozen.tenant(row.tenant).is_some() {
+            // Bound, so that the other events of the job find it too.
+            self.jobs.bind(at, &name);
+            let row = &self.jobs.rows[at];
+            return Ok(self.wait(event, WaitReason::TenantFrozen).about(row));
         }
         let price = self.prices.get(&row.price_key()).ok_or_else(|| {
             StoreError::inconsistent(
@@ -238,7 +266,7 @@ impl<'a> Plan<'a> {
     }
 
     fn wait_for_job(&self, event: &Due) -> Outcome {
-        if self.is_overdue(event) {
+        if self.is_overdue(event, None) {
             return event.outcome(
                 EventState::Rejected,
                 Some(RejectReason::UnknownJob.as_str()),
@@ -250,8 +278,13 @@ impl<'a> Plan<'a> {
     /// Waits for what a known job lacks. A completion may follow a verdict of failure, but not for ever.
     fn wait_with(&self, row: &JobRow, event: &Due, reason: WaitReason) -> Outcome {
         let given_up = match reason {
-            WaitReason::Completion => !row.job.state.in_flight() && self.is_overdue(event),
-            WaitReason::Job | WaitReason::Funds => false,
+            WaitReason::Completion => {
+                !row.job.state.in_flight() && self.is_overdue(event, Some(row))
+            }
+            WaitReason::Job
+            | WaitReason::Funds
+            | WaitReason::TenantFrozen
+            | WaitReason::SourceFrozen => false,
         };
         if given_up {
             let reason = RejectReason::NothingToCorrect.as_str();
@@ -260,8 +293,12 @@ impl<'a> Plan<'a> {
         self.wait(event, reason)
     }
 
-    fn is_overdue(&self, event: &Due) -> bool {
-        self.now - event.received_at >= self.setting.patience.unknown_job
+    /// Whether it has waited for long enough. What a freeze held back begins to wait at the lift.
+    fn is_overdue(&self, event: &Due, row: Option<&JobRow>) -> bool {
+        let source = self.frozen.lifted(Of::Source(event.source));
+        let tenant = row.and_then(|row| self.frozen.lifted(Of::Tenant(row.tenant)));
+        let since = source.max(tenant).max(Some(event.received_at));
+        since.is_some_and(|since| self.now - since >= self.setting.patience.unknown_job)
     }
 
     fn wait(&self, event: &Due, reason: WaitReason) -> Outcome {
