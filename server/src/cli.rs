@@ -1,6 +1,7 @@
 //! The command line: one binary, one verb for each thing it can be asked to do.
 
 mod admin;
+mod freeze_rule;
 mod operator;
 mod reconcile;
 mod signature;
@@ -59,6 +60,9 @@ enum Command {
     /// Work on approval thresholds: which actions of the console take two people.
     #[command(subcommand)]
     Threshold(threshold::ThresholdCommand),
+    /// Work on the freeze rule: when reconciliation freezes a tenant by itself.
+    #[command(subcommand)]
+    FreezeRule(freeze_rule::FreezeRuleCommand),
     /// Work on operators.
     #[command(subcommand)]
     Operator(operator::OperatorCommand),
@@ -91,6 +95,7 @@ impl Cli {
             Command::ApiKey(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Price(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Threshold(command) => block_on(LogFormat::Pretty, command.run()),
+            Command::FreezeRule(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Operator(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Source(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Statement(command) => block_on_quietly(command.run()),

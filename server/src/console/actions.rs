@@ -7,14 +7,15 @@ use axum::{
     response::Response,
 };
 use domain::{
-    action::{Kind as ActionKind, Request, State as ActionState, Subject, Typed},
+    action::{Kind as ActionKind, Request, State as ActionState, Subject, Target, Typed},
     canonical::Hash,
-    id::{ActionId, WalletId},
+    id::{ActionId, TenantId, WalletId},
 };
 use engine::{
     Engine,
     action::{self, ActionError},
     error::StoreError,
+    freeze,
     job::{self, correct::CorrectError},
     ledger,
     operator::Role,
@@ -58,7 +59,7 @@ pub(super) struct StepForm {
     reason: String,
 }
 
-/// Proposes an action and leads to its dry run, or back to the form with what was typed.
+/// Proposes an action on a wallet, or on a job of it.
 pub(super) async fn propose(
     State(console): State<Console>,
     Extension(who): Extension<CurrentOperator>,
@@ -68,8 +69,6 @@ pub(super) async fn propose(
 ) -> Result<Response, Problem> {
     who.must_be(Role::Finance)?;
     let wallet: WalletId = wallet.parse().map_err(|_| not_found())?;
-    let kind: ActionKind = form.action.parse().map_err(|_| not_found())?;
-    let key: ActionId = form.key.parse().map_err(|_| not_found())?;
     let mut conn = console
         .engine
         .pool()
@@ -80,6 +79,61 @@ pub(super) async fn propose(
     drop(conn);
     let currency = found.ok_or_else(not_found)?.line.available.currency();
     let subject = form.subject(Subject::wallet(wallet, currency))?;
+    let form_page = match subject.job {
+        Some(job) => format!("/jobs/{job}"),
+        None => format!("/wallets/{wallet}"),
+    };
+    draft(&console, &who, &session, (subject, &form_page), &form).await
+}
+
+/// Proposes a freeze of a tenant, or its lift.
+pub(super) async fn propose_on_tenant(
+    State(console): State<Console>,
+    Extension(who): Extension<CurrentOperator>,
+    session: Session,
+    Path(tenant): Path<String>,
+    Form(form): Form<ActionForm>,
+) -> Result<Response, Problem> {
+    let tenant: TenantId = tenant.parse().map_err(|_| not_found())?;
+    let subject = Subject::whole(Target::Tenant(tenant));
+    let form_page = format!("/tenants/{tenant}");
+    draft(&console, &who, &session, (subject, &form_page), &form).await
+}
+
+/// Proposes a freeze of a source, or its lift.
+pub(super) async fn propose_on_source(
+    State(console): State<Console>,
+    Extension(who): Extension<CurrentOperator>,
+    session: Session,
+    Path(slug): Path<String>,
+    Form(form): Form<ActionForm>,
+) -> Result<Response, Problem> {
+    who.must_be(Role::Finance)?;
+    let mut conn = console
+        .engine
+        .pool()
+        .acquire()
+        .await
+        .map_err(StoreError::from)?;
+    let source = freeze::views::source(&mut conn, &slug).await?;
+    drop(conn);
+    let source = source.ok_or_else(not_found)?;
+    let subject = Subject::whole(Target::Source(source));
+    let form_page = format!("/sources/{slug}");
+    draft(&console, &who, &session, (subject, &form_page), &form).await
+}
+
+/// Proposes what a form asks for and leads to its dry run, or back to the form with what was typed.
+async fn draft(
+    console: &Console,
+    who: &CurrentOperator,
+    session: &Session,
+    (subject, form_page): (Subject, &str),
+    form: &ActionForm,
+) -> Result<Response, Problem> {
+    who.must_be(Role::Finance)?;
+    let kind: ActionKind = form.action.parse().map_err(|_| not_found())?;
+    let key: ActionId = form.key.parse().map_err(|_| not_found())?;
     if !subject.fits(kind) {
         return Err(not_found());
     }
@@ -91,7 +145,7 @@ pub(super) async fn propose(
     };
     let now = console.engine.clock().now();
     let Ok(request) = Request::read(kind, subject, &typed, now) else {
-        return Ok(return_path::see_other(&back_to_form(&subject, kind, &form)));
+        return Ok(return_path::see_other(&back_to_form(form_page, kind, form)));
     };
     let request_id = RequestId::current();
     let by = who.by(request_id.as_ref());
@@ -104,7 +158,7 @@ pub(super) async fn propose(
             let text =
                 "This form was sent before with other content; here is what it asked for then";
             let detail = "Nothing was changed. To ask for something else, open the form anew.";
-            frame::tell(&session, false, text, Some(detail.to_owned())).await;
+            frame::tell(session, false, text, Some(detail.to_owned())).await;
         }
         Err(error) => return Err(problem(error)),
     }
@@ -197,7 +251,7 @@ async fn answer(
 }
 
 fn not_found() -> Problem {
-    Problem::new(Kind::NotFound, "There is no such wallet, job or action.")
+    Problem::new(Kind::NotFound, "There is no such wallet, job, tenant, source or action.")
 }
 
 fn problem(error: ActionError) -> Problem {
@@ -225,7 +279,7 @@ impl ActionForm {
 }
 
 /// The form again, with everything that was typed.
-fn back_to_form(subject: &Subject, kind: ActionKind, form: &ActionForm) -> String {
+fn back_to_form(page: &str, kind: ActionKind, form: &ActionForm) -> String {
     let fields = [
         ("key", &form.key),
         ("undoes", &form.undoes),
@@ -243,8 +297,5 @@ fn back_to_form(subject: &Subject, kind: ActionKind, form: &ActionForm) -> Strin
             format!("{name}={}", return_path::encode(&value))
         });
     let query = query.collect::<Vec<_>>().join("&");
-    match subject.job {
-        Some(job) => format!("/jobs/{job}/{kind}?{query}"),
-        None => format!("/wallets/{}/{kind}?{query}", subject.wallet),
-    }
+    format!("{page}/{kind}?{query}")
 }

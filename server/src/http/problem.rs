@@ -60,7 +60,7 @@ problems! {
         "Add credit to the wallet, then send the same request again: nothing was written.";
     /// Spending is stopped.
     WalletFrozen = "wallet-frozen", FORBIDDEN, "Spending from the wallet is stopped",
-        "Ask the operator of this installation why the wallet is frozen. Nothing was written.";
+        "Ask the operator of this installation why the wallet, or its tenant, is frozen. Nothing was written.";
     /// Local policy refused the job.
     JobBlocked = "job-blocked", FORBIDDEN, "Local policy blocks the job",
         "Ask for less, or ask the operator to raise the tenant's limit. The job is on record with nothing reserved.";

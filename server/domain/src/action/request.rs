@@ -339,11 +339,21 @@ mod tests {
         let form = typed("12.40", "incident", "render nodes were down");
         let canonical = serde_json::to_value(read(Kind::Goodwill, &form).unwrap()).unwrap();
         let fields: Vec<_> = canonical.as_object().unwrap().keys().cloned().collect();
-        let known = ["amount", "category", "kind", "lot_expires_at", "reason", "wallet"];
+        let known = [
+            "amount",
+            "category",
+            "kind",
+            "lot_expires_at",
+            "reason",
+            "wallet",
+        ];
         let mut fields = fields;
         fields.sort();
         assert_eq!(fields, known);
-        assert_eq!(canonical["wallet"], serde_json::json!(WalletId(Uuid::from_u128(1))));
+        assert_eq!(
+            canonical["wallet"],
+            serde_json::json!(WalletId(Uuid::from_u128(1)))
+        );
     }
 
     #[test]

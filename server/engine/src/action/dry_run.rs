@@ -158,11 +158,7 @@ async fn of_funds(
 }
 
 /// A freeze of a tenant or a source, or its lift. It rests on the freeze alone: what it holds back grows.
-async fn of_whole(
-    conn: &mut PgConnection,
-    action: &Action,
-    of: Of,
-) -> Result<DryRun, ActionError> {
+async fn of_whole(conn: &mut PgConnection, action: &Action, of: Of) -> Result<DryRun, ActionError> {
     let known: Option<Freeze> = freeze::views::find(conn, of).await?;
     let frozen_at = known.map(|known| known.since);
     let effects = Effects {

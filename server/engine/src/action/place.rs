@@ -29,10 +29,7 @@ pub(super) struct Place {
 }
 
 /// Finds it; says when what the request is about does not exist, or does not belong together.
-pub(super) async fn find(
-    conn: &mut PgConnection,
-    request: &Request,
-) -> Result<Place, ActionError> {
+pub(super) async fn find(conn: &mut PgConnection, request: &Request) -> Result<Place, ActionError> {
     if !request.target.fits(request.kind) {
         return Err(ActionError::Unknown);
     }
@@ -40,7 +37,9 @@ pub(super) async fn find(
         Target::Wallet(wallet) => of_wallet(conn, request, wallet).await,
         Target::Tenant(tenant) => {
             let found = freeze::views::named(conn, Of::Tenant(tenant)).await?;
-            found.map(|_| tenant_wide(tenant)).ok_or(ActionError::Unknown)
+            found
+                .map(|_| tenant_wide(tenant))
+                .ok_or(ActionError::Unknown)
         }
         Target::Source(source) => {
             let found = freeze::views::named(conn, Of::Source(source)).await?;

@@ -58,10 +58,7 @@ pub struct Freeze {
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn in_force(
-    conn: &mut PgConnection,
-    one: Option<Of>,
-) -> Result<Vec<Freeze>, StoreError> {
+pub async fn in_force(conn: &mut PgConnection, one: Option<Of>) -> Result<Vec<Freeze>, StoreError> {
     let rows = sqlx::query!(
         r#"SELECT f.tenant_id, f.source_id, coalesce(t.name, s.name) AS "name!", s.slug AS "slug?",
                   s.livemode AS "livemode?", f.frozen_at, f.reason, f.frozen_by, o.name AS "person?",
@@ -282,9 +279,10 @@ pub async fn counts(conn: &mut PgConnection, livemode: bool) -> Result<Counts, S
 /// # Errors
 /// [`StoreError`].
 pub async fn rule(conn: &mut PgConnection) -> Result<Option<Rule>, StoreError> {
-    let newest = sqlx::query!("SELECT version, above FROM freeze_rules ORDER BY version DESC LIMIT 1")
-        .fetch_optional(conn)
-        .await?;
+    let newest =
+        sqlx::query!("SELECT version, above FROM freeze_rules ORDER BY version DESC LIMIT 1")
+            .fetch_optional(conn)
+            .await?;
     Ok(newest.and_then(|row| {
         let version = row.version;
         row.above.map(|above| Rule { version, above })

@@ -7,6 +7,7 @@ mod books;
 mod case;
 mod corrections;
 mod disputes;
+mod freeze;
 mod guards;
 mod housekeeping;
 mod inbox;

@@ -38,7 +38,7 @@ const LARGEST_PAGE: i64 = 200;
         (status = 202, description = "Accepted, or accepted before", body = SubmittedBody),
         (status = 401, description = "Key missing or wrong", body = ProblemBody, content_type = "application/problem+json"),
         (status = 402, description = "The wallet cannot cover the quote; nothing was written", body = ProblemBody, content_type = "application/problem+json"),
-        (status = 403, description = "Wallet frozen, or job blocked by policy", body = ProblemBody, content_type = "application/problem+json"),
+        (status = 403, description = "Wallet or tenant frozen, or job blocked by policy", body = ProblemBody, content_type = "application/problem+json"),
         (status = 404, description = "No such wallet", body = ProblemBody, content_type = "application/problem+json"),
         (status = 422, description = "A value is not acceptable, or the client request id was used for another request", body = ProblemBody, content_type = "application/problem+json"),
         (status = 429, description = "Too many jobs unsettled, or too many requests", body = ProblemBody, content_type = "application/problem+json"),
@@ -92,7 +92,9 @@ impl From<SubmitError> for Problem {
         match error {
             SubmitError::UnknownWallet(_) => Self::new(Kind::NotFound, text),
             SubmitError::UnknownSource(_) => Self::new(Kind::Invalid, text),
-            SubmitError::Frozen(_) => Self::new(Kind::WalletFrozen, text),
+            SubmitError::Frozen(_) | SubmitError::TenantFrozen(_) => {
+                Self::new(Kind::WalletFrozen, text)
+            }
             SubmitError::TooManyInFlight(limit) => {
                 Self::new(Kind::TooManyInFlight, text).with("limit", limit)
             }
