@@ -1,8 +1,12 @@
 //! What an operator may do: keyed requests, who has to agree, and how they end.
 
 mod request;
+mod subject;
 
-pub use self::request::{Request, Subject, Target, Typed, Wrong, reason};
+pub use self::{
+    request::{Request, Typed, Wrong, reason},
+    subject::{Subject, Target},
+};
 use rust_decimal::Decimal;
 
 use crate::{code::code, id::OperatorId, money::Amount};

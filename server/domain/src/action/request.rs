@@ -4,10 +4,10 @@ use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-use super::{Category, Kind};
+use super::{Category, Kind, Subject, Target};
 use crate::{
     canonical::{CanonicalError, Hash},
-    id::{JobId, SettlementId, SourceId, TenantId, WalletId},
+    id::{JobId, SettlementId},
     money::{Amount, Currency},
 };
 
@@ -18,28 +18,6 @@ const REASON_CHARS: std::ops::RangeInclusive<usize> = 10..=500;
 pub fn reason(text: &str) -> Option<&str> {
     let text = text.trim();
     REASON_CHARS.contains(&text.chars().count()).then_some(text)
-}
-
-/// Whose money, or whose billing, a request is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Target {
-    /// A wallet, or a job of it.
-    Wallet(WalletId),
-    /// Everything of a tenant.
-    Tenant(TenantId),
-    /// Everything a source sends.
-    Source(SourceId),
-}
-
-impl Target {
-    /// Whether a kind of action can be done to it: only a freeze is larger than a wallet.
-    pub fn fits(self, kind: Kind) -> bool {
-        match self {
-            Self::Wallet(_) => true,
-            Self::Tenant(_) | Self::Source(_) => matches!(kind, Kind::Freeze | Kind::Unfreeze),
-        }
-    }
 }
 
 /// A request as it was typed, read and found to make sense.
@@ -71,51 +49,6 @@ pub struct Request {
     pub category: Category,
     /// Why.
     pub reason: String,
-}
-
-/// What a request is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Subject {
-    /// The wallet, tenant or source.
-    pub target: Target,
-    /// The currency of a wallet; tenants and sources have none.
-    pub currency: Option<Currency>,
-    /// The job, for [`Kind::is_of_job`].
-    pub job: Option<JobId>,
-    /// The correction that is taken back, for [`Kind::Undo`].
-    pub undoes: Option<SettlementId>,
-    /// The other content of an event that is taken for the right one, for an adjustment.
-    pub conflict: Option<i64>,
-}
-
-impl Subject {
-    /// A wallet, and no job of it.
-    pub fn wallet(wallet: WalletId, currency: Currency) -> Self {
-        Self {
-            currency: Some(currency),
-            ..Self::whole(Target::Wallet(wallet))
-        }
-    }
-
-    /// A tenant or a source, as a whole.
-    pub fn whole(target: Target) -> Self {
-        Self {
-            target,
-            currency: None,
-            job: None,
-            undoes: None,
-            conflict: None,
-        }
-    }
-
-    /// Whether it says everything that a kind of action has to know, and nothing that it has not.
-    pub fn fits(&self, kind: Kind) -> bool {
-        let adjusts = matches!(kind, Kind::Charge | Kind::Credit);
-        self.target.fits(kind)
-            && self.job.is_some() == kind.is_of_job()
-            && self.undoes.is_some() == (kind == Kind::Undo)
-            && (self.conflict.is_none() || adjusts)
-    }
 }
 
 /// What a form holds.
@@ -259,6 +192,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::id::{SourceId, TenantId, WalletId};
 
     fn read(kind: Kind, typed: &Typed) -> Result<Request, Vec<&'static str>> {
         let subject = Subject::wallet(WalletId(Uuid::from_u128(1)), "EUR".parse().unwrap());
@@ -319,18 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn only_a_freeze_is_larger_than_a_wallet() {
-        let id = Uuid::from_u128(1);
-        let wholes = [Target::Tenant(TenantId(id)), Target::Source(SourceId(id))];
-        for kind in Kind::ALL {
-            let freezes = matches!(kind, Kind::Freeze | Kind::Unfreeze);
-            for target in wholes {
-                assert_eq!(Subject::whole(target).fits(*kind), freezes, "{kind}");
-            }
-        }
+    fn what_has_no_currency_takes_no_amount() {
         let form = typed("1", "incident", "render nodes were down");
         let now = "2026-12-01T12:00:00Z".parse().unwrap();
-        let wrong = Request::read(Kind::Goodwill, Subject::whole(wholes[0]), &form, now);
+        let whole = Subject::whole(Target::Tenant(TenantId(Uuid::from_u128(1))));
+        let wrong = Request::read(Kind::Goodwill, whole, &form, now);
         assert_eq!(wrong.unwrap_err()[0].field, "amount");
     }
 

@@ -247,6 +247,8 @@ pub struct Counts {
     pub sources: i64,
     /// Wallets of a mode.
     pub wallets: i64,
+    /// Since when the first of them is.
+    pub oldest: Option<DateTime<Utc>>,
 }
 
 impl Counts {
@@ -263,10 +265,14 @@ impl Counts {
 pub async fn counts(conn: &mut PgConnection, livemode: bool) -> Result<Counts, StoreError> {
     let counts = sqlx::query_as!(
         Counts,
-        r#"SELECT (SELECT count(*) FROM freezes WHERE lifted_at IS NULL AND tenant_id IS NOT NULL) AS "tenants!",
-                  (SELECT count(*) FROM freezes f JOIN sources s USING (source_id)
-                   WHERE f.lifted_at IS NULL AND s.livemode = $1) AS "sources!",
-                  (SELECT count(*) FROM wallets WHERE frozen_at IS NOT NULL AND livemode = $1) AS "wallets!""#,
+        r#"WITH frozen AS (
+               SELECT 'tenant' AS what, frozen_at FROM freezes WHERE lifted_at IS NULL AND tenant_id IS NOT NULL
+               UNION ALL SELECT 'source', f.frozen_at FROM freezes f JOIN sources s USING (source_id)
+                         WHERE f.lifted_at IS NULL AND s.livemode = $1
+               UNION ALL SELECT 'wallet', frozen_at FROM wallets WHERE frozen_at IS NOT NULL AND livemode = $1)
+           SELECT count(*) FILTER (WHERE what = 'tenant') AS "tenants!", count(*) FILTER (WHERE what = 'source') AS "sources!",
+                  count(*) FILTER (WHERE what = 'wallet') AS "wallets!", min(frozen_at) AS oldest
+           FROM frozen"#,
         livemode,
     )
     .fetch_one(conn)

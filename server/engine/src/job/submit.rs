@@ -91,8 +91,13 @@ pub enum SubmitError {
     #[error("the wallet is frozen: {0}")]
     Frozen(String),
     /// The tenant's billing is stopped.
-    #[error("the tenant is frozen: {0}")]
-    TenantFrozen(String),
+    #[error("{tenant} is frozen: {reason}")]
+    TenantFrozen {
+        /// The tenant.
+        tenant: TenantId,
+        /// Why.
+        reason: String,
+    },
     /// In-flight cap.
     #[error("{0} jobs are unsettled, which is the tenant's limit")]
     TooManyInFlight(i32),
@@ -182,7 +187,8 @@ pub async fn submit(
         .filter(|funds| funds.livemode == request.livemode)
         .ok_or(SubmitError::UnknownWallet(request.wallet))?;
     if let Some(reason) = frozen.tenant(request.tenant) {
-        return Err(SubmitError::TenantFrozen(reason.to_owned()));
+        let (tenant, reason) = (request.tenant, reason.to_owned());
+        return Err(SubmitError::TenantFrozen { tenant, reason });
     }
     let now = engine.clock().now();
     let rules = tenant::rules(conn, request.tenant, request.wallet).await?;

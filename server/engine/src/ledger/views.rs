@@ -164,6 +164,8 @@ pub struct Wallet {
     pub line: WalletLine,
     /// Why spending is stopped.
     pub frozen_reason: Option<String>,
+    /// Since when its tenant is frozen.
+    pub tenant_frozen_at: Option<DateTime<Utc>>,
     /// When it was opened.
     pub created_at: DateTime<Utc>,
     available: AccountId,
@@ -177,9 +179,11 @@ pub struct Wallet {
 pub async fn wallet(conn: &mut PgConnection, id: WalletId) -> Result<Option<Wallet>, StoreError> {
     let row = sqlx::query!(
         r#"SELECT w.tenant_id, t.name AS tenant_name, w.name, w.currency, w.livemode, w.frozen_at, w.frozen_reason, w.created_at,
+                  f.frozen_at AS "tenant_frozen_at?",
                   aa.account_id AS available_account, a.balance AS available, ha.account_id AS held_account, h.balance AS held,
                   greatest(a.updated_at, h.updated_at) AS "changed_at!"
            FROM wallets w JOIN tenants t USING (tenant_id)
+           LEFT JOIN freezes f ON f.tenant_id = w.tenant_id AND f.lifted_at IS NULL
            JOIN accounts aa ON aa.tenant_id = w.tenant_id AND aa.wallet_id = w.wallet_id AND aa.kind = 'available'
            JOIN balances a ON a.tenant_id = aa.tenant_id AND a.account_id = aa.account_id
            JOIN accounts ha ON ha.tenant_id = w.tenant_id AND ha.wallet_id = w.wallet_id AND ha.kind = 'held'
@@ -205,6 +209,7 @@ pub async fn wallet(conn: &mut PgConnection, id: WalletId) -> Result<Option<Wall
     Ok(Some(Wallet {
         line,
         frozen_reason: row.frozen_reason,
+        tenant_frozen_at: row.tenant_frozen_at,
         created_at: row.created_at,
         available: AccountId(row.available_account),
         held: AccountId(row.held_account),

@@ -99,7 +99,7 @@ async fn a_frozen_tenant_gets_no_jobs_and_its_events_go_through_after_the_lift(p
     freeze(&desk, tenant(bench)).await;
     let refused = submit(bench).await.unwrap_err();
     assert!(
-        matches!(&refused, SubmitError::TenantFrozen(why) if why == "render nodes were down"),
+        matches!(&refused, SubmitError::TenantFrozen { reason, .. } if reason == "render nodes were down"),
         "{refused}"
     );
 

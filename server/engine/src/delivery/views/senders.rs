@@ -28,6 +28,8 @@ pub struct Sender {
     pub active_secrets: i64,
     /// Since when its deliveries are refused.
     pub disabled_at: Option<DateTime<Utc>>,
+    /// Since when its events wait.
+    pub frozen_at: Option<DateTime<Utc>>,
     /// When its newest event was accepted.
     pub last_event_at: Option<DateTime<Utc>>,
     /// Rejected among the newest thousand rejected deliveries.
@@ -47,6 +49,7 @@ pub async fn senders(
     let rows = sqlx::query!(
         r#"SELECT s.slug, s.name, s.adapter, s.scheme, s.livemode, s.tolerance_seconds, s.body_limit_bytes,
                   s.ack_status, s.disabled_at,
+                  (SELECT f.frozen_at FROM freezes f WHERE f.source_id = s.source_id AND f.lifted_at IS NULL) AS frozen_at,
                   (SELECT count(*) FROM source_secrets k
                    WHERE k.source_id = s.source_id AND (k.expires_at IS NULL OR k.expires_at > $1)) AS "active_secrets!",
                   last.received_at AS "last_event_at?",
@@ -75,6 +78,7 @@ pub async fn senders(
         ack_status: row.ack_status,
         active_secrets: row.active_secrets,
         disabled_at: row.disabled_at,
+        frozen_at: row.frozen_at,
         last_event_at: row.last_event_at,
         rejected: row.rejected,
     });

@@ -120,7 +120,7 @@ async fn a_submission_waits_for_a_freeze_and_is_refused(pool: PgPool) {
         freeze.commit().await.unwrap();
     };
     let (submitted, ()) = tokio::join!(submit(bench), commit);
-    assert!(matches!(submitted, Err(SubmitError::TenantFrozen(_))));
+    assert!(matches!(submitted, Err(SubmitError::TenantFrozen { .. })));
 }
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
