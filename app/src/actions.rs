@@ -1,4 +1,4 @@
-//! Actions on wallets and jobs: the form, the dry run with its decision, and what waits for a second person.
+//! Actions on wallets and jobs, and freezes of tenants and sources: the form, the dry run with its decision, and what waits for a second person.
 
 mod approvals;
 mod form;
@@ -8,7 +8,7 @@ mod thresholds;
 mod words;
 
 pub use approvals::ApprovalsPage;
-pub use form::{ActionFormPage, JobActionFormPage};
+pub use form::{ActionFormPage, JobActionFormPage, SourceActionFormPage, TenantActionFormPage};
 pub(crate) use list::{done_by_people, undo};
 pub use page::ActionPage;
 pub use thresholds::ThresholdsPage;

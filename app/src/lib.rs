@@ -22,6 +22,8 @@ mod events;
 #[cfg(feature = "ssr")]
 mod exceptions;
 #[cfg(feature = "ssr")]
+mod freezes;
+#[cfg(feature = "ssr")]
 mod glossary;
 pub mod islands;
 #[cfg(feature = "ssr")]

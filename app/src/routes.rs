@@ -7,12 +7,14 @@ use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
 use crate::actions::{
-    ActionFormPage, ActionPage, ApprovalsPage, JobActionFormPage, ThresholdsPage,
+    ActionFormPage, ActionPage, ApprovalsPage, JobActionFormPage, SourceActionFormPage,
+    TenantActionFormPage, ThresholdsPage,
 };
 use crate::audit::AuditPage;
 use crate::deliveries::DeliveriesPage;
 use crate::events::{EventPage, EventsPage};
 use crate::exceptions::{ExceptionPage, ExceptionsPage, ReconciliationPage};
+use crate::freezes::FreezesPage;
 use crate::glossary::GlossaryPage;
 use crate::job::JobPage;
 use crate::jobs::{JobsPage, UncertainPage};
@@ -48,6 +50,9 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/prices") view=PricesPage ssr=SsrMode::Async/>
                 <Route path=path!("/wallets/:id/:action") view=ActionFormPage ssr=SsrMode::Async/>
                 <Route path=path!("/jobs/:id/:action") view=JobActionFormPage ssr=SsrMode::Async/>
+                <Route path=path!("/tenants/:id/:action") view=TenantActionFormPage ssr=SsrMode::Async/>
+                <Route path=path!("/sources/:slug/:action") view=SourceActionFormPage ssr=SsrMode::Async/>
+                <Route path=path!("/freezes") view=FreezesPage ssr=SsrMode::Async/>
                 <Route path=path!("/actions/:id") view=ActionPage ssr=SsrMode::Async/>
                 <Route path=path!("/exceptions") view=ExceptionsPage ssr=SsrMode::Async/>
                 <Route path=path!("/exceptions/:id") view=ExceptionPage ssr=SsrMode::Async/>

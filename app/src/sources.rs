@@ -1,9 +1,10 @@
-//! Sources, read only: how each sender is verified, and how its deliveries fare.
+//! Sources: how each sender is verified, how its deliveries fare, and whether its events wait.
 
+use domain::action::Kind;
 use engine::delivery::views::{Sender, senders};
 use leptos::prelude::*;
 
-use crate::context::page;
+use crate::context::{may_act, page};
 use crate::shell::Frame;
 use crate::ui::{
     Column, DataTable, EmptyKind, EmptyState, PageHead, StateBadge, Time, TimeStyle, Tone,
@@ -54,6 +55,7 @@ fn Sources(rows: Vec<Sender>) -> AnyView {
 
 fn line(row: Sender) -> impl IntoView {
     let (tone, label) = match row.disabled_at {
+        _ if row.frozen_at.is_some() => (Tone::Stop, "Frozen: its events wait"),
         Some(_) => (Tone::Neutral, "Switched off"),
         None if row.active_secrets == 0 && row.scheme != "fal-ed25519" => {
             (Tone::Attention, "No secret: nothing verifies")
@@ -80,13 +82,22 @@ fn line(row: Sender) -> impl IntoView {
         Some(at) => view! { <Time at style=TimeStyle::Age/> }.into_any(),
         None => view! { <span class="muted">"none lately"</span> }.into_any(),
     };
+    let act = may_act().then(|| {
+        let (kind, label) = match row.frozen_at {
+            Some(_) => (Kind::Unfreeze, "Lift the freeze"),
+            None => (Kind::Freeze, "Freeze"),
+        };
+        let href = format!("/sources/{}/{kind}", row.slug);
+        let of = format!(" of {}", row.name);
+        view! { <span class="detail"><a href=href>{label}<span class="unseen">{of}</span></a></span> }
+    });
     view! {
         <tr id=row.slug.clone()>
             <th scope="row">
                 <a href=format!("/events?source={}", row.slug)>{row.name}</a>
                 <span class="detail">{format!("/webhooks/{} · {} · {mode}", row.slug, row.adapter)}</span>
             </th>
-            <td><StateBadge tone label/></td>
+            <td><StateBadge tone label/>{act}</td>
             <td>{scheme}<span class="detail">{limits}</span></td>
             <td class="num">{refused}</td>
             <td class="age">{last}</td>

@@ -167,6 +167,12 @@ const fn waiting(reason: WaitReason) -> &'static str {
         WaitReason::Job => "No job has this id or provider reference yet.",
         WaitReason::Funds => "The wallet cannot cover it yet.",
         WaitReason::Completion => "The completion it corrects was not heard yet.",
+        WaitReason::TenantFrozen => {
+            "The billing of its tenant is frozen. It goes through after the lift."
+        }
+        WaitReason::SourceFrozen => {
+            "The billing of its source is frozen. It goes through after the lift."
+        }
     }
 }
 

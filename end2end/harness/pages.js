@@ -36,6 +36,8 @@ const ALL = [
   { name: 'no such task', path: () => `/tasks/task_${'0'.repeat(32)}`, status: 404 },
   { name: 'statements', path: () => '/statements' },
   { name: 'statements, to a viewer', path: () => '/statements?accepted=false', role: 'viewer' },
+  { name: 'frozen', path: () => '/freezes' },
+  { name: 'form of a freeze of a source', path: () => '/sources/acme/freeze' },
   { name: 'sources', path: () => '/sources' },
   { name: 'prices', path: () => '/prices' },
   { name: 'thresholds', path: () => '/thresholds', role: 'admin' },

@@ -101,7 +101,10 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .route("/sign-in", post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/wallets/{wallet}/actions", post(actions::propose))
-        .route("/tenants/{tenant}/actions", post(actions::propose_on_tenant))
+        .route(
+            "/tenants/{tenant}/actions",
+            post(actions::propose_on_tenant),
+        )
         .route("/sources/{slug}/actions", post(actions::propose_on_source))
         .route("/actions/{id}/{step}", post(actions::step))
         .route("/events/{event}/decide", post(cases::decide))

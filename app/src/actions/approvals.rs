@@ -3,6 +3,7 @@
 use engine::action::views::{self, Action};
 use leptos::prelude::*;
 
+use super::page::place;
 use super::words::{category_words, headline};
 use crate::context::page;
 use crate::list::livemode;
@@ -68,7 +69,7 @@ fn line(row: Action) -> impl IntoView {
             format!("Anyone but {}", row.requested_by.name),
         )
     };
-    let detail = view! { {row.wallet_name.clone()}" · "{row.tenant_name.clone()} }.into_any();
+    let detail = view! { {place(&row)} }.into_any();
     let (since, until) = (row.requested_at, row.expires_at);
     let (reason, because) = (
         row.request.reason.clone(),

@@ -1,17 +1,19 @@
-//! `/wallets/{id}/{action}` and `/jobs/{id}/{action}`: what is asked for. Nothing happens here: the form leads to a dry run.
+//! `/wallets/{id}/{action}`, and the same of jobs, tenants and sources: what is asked for. Nothing happens
+//! here: the form leads to a dry run.
 //!
 //! A form that was refused comes back with what was typed in the address, and the page says what is
 //! wrong with it by the same rules.
 
-use domain::action::{Category, Kind, Request, Subject, Typed, Wrong};
-use domain::id::{ActionId, JobId, SettlementId, WalletId};
+use domain::action::{Category, Kind, Request, Subject, Target, Typed, Wrong};
+use domain::id::{ActionId, JobId, SettlementId, TenantId, WalletId};
 use domain::money::Amount;
+use engine::freeze::{self, Of};
 use engine::ledger::views::{self, WalletLine};
 use engine::settlement::views::job_proof;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
-use super::words::{category_words, form_lead, form_title};
+use super::words::{category_words, form_lead, title_on};
 use crate::context::{PageError, may_act, page};
 use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{
@@ -48,20 +50,43 @@ impl Returned {
 #[derive(Clone)]
 struct About {
     kind: Kind,
-    wallet: WalletLine,
-    /// The job, with what it is charged now.
-    job: Option<(JobId, Amount)>,
-    undoes: Option<SettlementId>,
-    conflict: Option<i64>,
+    subject: Subject,
+    /// What it is called.
+    of: String,
+    /// The pages above the form.
+    above: Vec<Crumb>,
+    /// Where the form is sent to.
+    place: String,
+    /// What the job is charged now.
+    charged: Option<Amount>,
 }
 
 impl About {
-    fn subject(&self) -> Subject {
-        Subject {
-            job: self.job.map(|(job, _)| job),
-            undoes: self.undoes,
-            conflict: self.conflict,
-            ..Subject::wallet(self.wallet.wallet, self.wallet.available.currency())
+    /// A wallet, and no job of it.
+    fn wallet(kind: Kind, wallet: &WalletLine) -> Self {
+        let place = format!("/wallets/{}", wallet.wallet);
+        Self {
+            kind,
+            subject: Subject::wallet(wallet.wallet, wallet.available.currency()),
+            of: format!("{} · {}", wallet.name, wallet.tenant_name),
+            above: vec![
+                Crumb::link("Wallets", "/wallets"),
+                Crumb::link(wallet.name.clone(), place.clone()),
+            ],
+            place,
+            charged: None,
+        }
+    }
+
+    /// A tenant or a source.
+    fn whole(kind: Kind, target: Target, of: String, above: Crumb, place: String) -> Self {
+        Self {
+            kind,
+            subject: Subject::whole(target),
+            of,
+            above: vec![above],
+            place,
+            charged: None,
         }
     }
 }
@@ -83,13 +108,7 @@ pub fn ActionFormPage() -> AnyView {
         let (wallet, kind) = wallet.zip(kind).ok_or(PageError::NotFound)?;
         let mut books = engine.snapshot().await?;
         let wallet = views::wallet(&mut books, wallet).await?;
-        let about = About {
-            kind,
-            wallet: wallet.ok_or(PageError::NotFound)?.line,
-            job: None,
-            undoes: None,
-            conflict: None,
-        };
+        let about = About::wallet(kind, &wallet.ok_or(PageError::NotFound)?.line);
         let key = returned.key.unwrap_or_else(|| ActionId(engine.mint()));
         Ok(view! { <ActionForm about key returned/> }.into_any())
     })
@@ -114,14 +133,70 @@ pub fn JobActionFormPage() -> AnyView {
             .await?
             .ok_or(PageError::NotFound)?;
         let wallet = views::wallet(&mut books, proof.job.wallet).await?;
+        let about = About::wallet(kind, &wallet.ok_or(PageError::NotFound)?.line);
         let about = About {
-            kind,
-            wallet: wallet.ok_or(PageError::NotFound)?.line,
-            job: Some((job, proof.job.captured)),
-            undoes,
-            conflict,
+            subject: Subject {
+                job: Some(job),
+                undoes,
+                conflict,
+                ..about.subject
+            },
+            above: vec![
+                Crumb::link("Jobs", "/jobs"),
+                Crumb::link(job.to_string(), format!("/jobs/{job}")),
+            ],
+            charged: Some(proof.job.captured),
+            ..about
         };
-        if !about.subject().fits(kind) {
+        if !about.subject.fits(kind) {
+            return Err(PageError::NotFound);
+        }
+        let key = returned.key.unwrap_or_else(|| ActionId(engine.mint()));
+        Ok(view! { <ActionForm about key returned/> }.into_any())
+    })
+}
+
+/// `/tenants/{id}/{action}`
+#[component]
+pub fn TenantActionFormPage() -> AnyView {
+    let params = use_params_map().read_untracked().clone();
+    let tenant = params.get("id").and_then(|id| id.parse::<TenantId>().ok());
+    let kind = named();
+    let returned = Returned::read();
+    page(|engine| async move {
+        let (tenant, kind) = tenant.zip(kind).ok_or(PageError::NotFound)?;
+        let mut books = engine.snapshot().await?;
+        let found = freeze::views::named(&mut books, Of::Tenant(tenant)).await?;
+        let name = found.ok_or(PageError::NotFound)?.name;
+        let above = Crumb::link("Wallets", format!("/wallets?tenant={tenant}"));
+        let place = format!("/tenants/{tenant}");
+        let about = About::whole(kind, Target::Tenant(tenant), name, above, place);
+        if !about.subject.fits(kind) {
+            return Err(PageError::NotFound);
+        }
+        let key = returned.key.unwrap_or_else(|| ActionId(engine.mint()));
+        Ok(view! { <ActionForm about key returned/> }.into_any())
+    })
+}
+
+/// `/sources/{slug}/{action}`
+#[component]
+pub fn SourceActionFormPage() -> AnyView {
+    let params = use_params_map().read_untracked().clone();
+    let slug = params.get("slug").unwrap_or_default();
+    let kind = named();
+    let returned = Returned::read();
+    page(|engine| async move {
+        let kind = kind.ok_or(PageError::NotFound)?;
+        let mut books = engine.snapshot().await?;
+        let source = freeze::views::source(&mut books, &slug).await?;
+        let source = source.ok_or(PageError::NotFound)?;
+        let found = freeze::views::named(&mut books, Of::Source(source)).await?;
+        let name = found.ok_or(PageError::NotFound)?.name;
+        let above = Crumb::link("Sources", format!("/sources#{slug}"));
+        let place = format!("/sources/{slug}");
+        let about = About::whole(kind, Target::Source(source), name, above, place);
+        if !about.subject.fits(kind) {
             return Err(PageError::NotFound);
         }
         let key = returned.key.unwrap_or_else(|| ActionId(engine.mint()));
@@ -131,24 +206,14 @@ pub fn JobActionFormPage() -> AnyView {
 
 #[component]
 fn ActionForm(about: About, key: ActionId, returned: Returned) -> AnyView {
-    let (kind, wallet) = (about.kind, &about.wallet);
-    let title = form_title(kind);
-    let crumbs = match about.job {
-        Some((job, _)) => vec![
-            Crumb::link("Jobs", "/jobs"),
-            Crumb::link(job.to_string(), format!("/jobs/{job}")),
-            Crumb::here(title),
-        ],
-        None => vec![
-            Crumb::link("Wallets", "/wallets"),
-            Crumb::link(wallet.name.clone(), format!("/wallets/{}", wallet.wallet)),
-            Crumb::here(title),
-        ],
-    };
-    let of = format!("{} · {}", wallet.name, wallet.tenant_name);
-    let now = about.job.map(
-        |(_, charged)| view! { " · the job is charged "<AmountView value=money(charged)/>" now" },
-    );
+    let (kind, target) = (about.kind, about.subject.target);
+    let title = title_on(kind, target);
+    let mut crumbs = about.above.clone();
+    crumbs.push(Crumb::here(title));
+    let of = about.of.clone();
+    let now = about
+        .charged
+        .map(|charged| view! { " · the job is charged "<AmountView value=money(charged)/>" now" });
     let form = if may_act() {
         fields(&about, key, returned)
     } else {
@@ -161,7 +226,7 @@ fn ActionForm(about: About, key: ActionId, returned: Returned) -> AnyView {
     };
     view! {
         <Frame title=format!("{title}: {of}") crumbs>
-            <PageHead title lead=form_lead(kind)/>
+            <PageHead title lead=form_lead(kind, target)/>
             <div class="stack">
                 <p class="muted">{of.clone()}{now}</p>
                 {form}
@@ -189,9 +254,10 @@ fn fields(about: &About, key: ActionId, returned: Returned) -> AnyView {
             message: wrong.message.into(),
         })
         .collect();
-    let (kind, wallet) = (about.kind, &about.wallet);
-    let currency = wallet.available.currency().code();
-    let amount = kind.takes_amount().then(|| {
+    let (kind, subject) = (about.kind, about.subject);
+    let currency = subject.currency.filter(|_| kind.takes_amount());
+    let amount = currency.map(|currency| {
+        let currency = currency.code();
         view! {
             <Field
                 name="amount"
@@ -217,13 +283,13 @@ fn fields(about: &About, key: ActionId, returned: Returned) -> AnyView {
             />
         }
     });
-    let job = about
+    let job = subject
         .job
-        .map(|(job, _)| view! { <input type="hidden" name="job" value=job.to_string()/> });
-    let undoes = about
+        .map(|job| view! { <input type="hidden" name="job" value=job.to_string()/> });
+    let undoes = subject
         .undoes
         .map(|id| view! { <input type="hidden" name="undoes" value=id.to_string()/> });
-    let conflict = about
+    let conflict = subject
         .conflict
         .map(|id| view! { <input type="hidden" name="conflict" value=id.to_string()/> });
     let choices = std::iter::once(Choice::new("", "choose"))
@@ -234,7 +300,7 @@ fn fields(about: &About, key: ActionId, returned: Returned) -> AnyView {
         )
         .collect();
     view! {
-        <Form action=format!("/wallets/{}/actions", wallet.wallet) errors>
+        <Form action=format!("{}/actions", about.place) errors>
             <input type="hidden" name="key" value=key.to_string()/>
             <input type="hidden" name="action" value=kind.as_str()/>
             {job}
@@ -272,12 +338,7 @@ fn wrong(about: &About, returned: &Returned) -> Vec<Wrong> {
         category: returned.category.clone(),
         reason: returned.reason.clone(),
     };
-    Request::read(
-        about.kind,
-        about.subject(),
-        &typed,
-        FrameData::current().now,
-    )
-    .err()
-    .unwrap_or_default()
+    Request::read(about.kind, about.subject, &typed, FrameData::current().now)
+        .err()
+        .unwrap_or_default()
 }

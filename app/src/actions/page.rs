@@ -1,6 +1,6 @@
 //! `/actions/{id}`: what an action would do, or did; who decides; how it went.
 
-use domain::action::{Kind, State};
+use domain::action::{Kind, State, Target};
 use domain::id::{ActionId, OperatorId};
 use domain::money::Amount;
 use domain::settlement::AccountKind;
@@ -10,8 +10,11 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
 use super::list::undo;
-use super::words::{action_tone, category_words, effect, headline, state_words, step_title};
+use super::words::{
+    action_tone, category_words, effect, freeze_note, headline, state_words, step_title,
+};
 use crate::context::{PageError, may_act, page};
+use crate::freezes::held_back;
 use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{
     AmountText, BalanceShift, Button, ButtonKind, Fact, Id, KeyValue, Move, NextStep, ObjectHead,
@@ -54,7 +57,7 @@ fn Whole(action: Action, run: Option<DryRun>, correction: Option<Correction>) ->
         Crumb::link("Approvals", "/approvals"),
         Crumb::here(action.id.to_string()),
     ];
-    let title = format!("{} · {}", headline(&action.request), action.wallet_name);
+    let title = format!("{} · {}", headline(&action.request), action.name);
     let head = head(&action);
     let told = told(&action);
     let side = side(&action);
@@ -80,9 +83,8 @@ fn Whole(action: Action, run: Option<DryRun>, correction: Option<Correction>) ->
 
 fn head(action: &Action) -> AnyView {
     let headline = view! { {headline(&action.request)} }.into_any();
-    let test = (!action.livemode).then_some(" · test money");
-    let aside =
-        view! { {action.wallet_name.clone()}" · "{action.tenant_name.clone()}{test} }.into_any();
+    let test = (action.livemode == Some(false)).then_some(" · test money");
+    let aside = view! { {place(action)}{test} }.into_any();
     let (at, until) = (action.requested_at, action.expires_at);
     let next = match action.state {
         State::Draft => view! { "Its maker commits it, or it is void "<Time at=until style=TimeStyle::Stamp/> }.into_any(),
@@ -96,6 +98,16 @@ fn head(action: &Action) -> AnyView {
         </ObjectHead>
     }
     .into_any()
+}
+
+/// What it is about, with whose it is.
+pub(super) fn place(action: &Action) -> String {
+    match (action.request.target, &action.tenant_name) {
+        (Target::Wallet(_), Some(tenant)) => format!("{} · {tenant}", action.name),
+        (Target::Wallet(_), None) => action.name.clone(),
+        (Target::Tenant(_), _) => format!("tenant {}", action.name),
+        (Target::Source(_), _) => format!("source {}", action.name),
+    }
 }
 
 fn told(action: &Action) -> String {
@@ -148,8 +160,7 @@ fn preview(action: &Action, run: &DryRun) -> AnyView {
         .unwrap_or(2);
     let kind = action.request.kind;
     let note = match (kind, run.frozen_at) {
-        (Kind::Freeze, _) => "new jobs are refused; jobs that run settle as before",
-        (Kind::Unfreeze, _) => "jobs are accepted again",
+        (Kind::Freeze | Kind::Unfreeze, _) => freeze_note(kind, action.request.target),
         (_, Some(_)) => "the wallet is frozen: what is given is there and cannot be spent yet",
         (_, None) if moves.is_empty() => "no transfer",
         (_, None) => "as the ledger would show it",
@@ -160,18 +171,22 @@ fn preview(action: &Action, run: &DryRun) -> AnyView {
                 <Step id="effect" title=step_title(kind) note=Some(note.to_owned()) moves shifts places/>
             </ProofTimeline>
         </Section>
+        {run.funds.is_none().then(|| held_back(&run.held_back))}
     }
     .into_any()
 }
 
 /// Balances before and after: the wallet's accounts that move, and what the job is charged.
 fn shifts(run: &DryRun) -> Vec<BalanceShift> {
-    let wallet = [
-        (AccountKind::Available, run.available),
-        (AccountKind::Held, run.held),
-    ];
+    let wallet = run.funds.map(|funds| {
+        [
+            (AccountKind::Available, funds.available),
+            (AccountKind::Held, funds.held),
+        ]
+    });
     let mut shifts: Vec<_> = wallet
         .into_iter()
+        .flatten()
         .filter_map(|(account, before)| {
             let after = balance_after(run, account, before)?;
             (after != before).then(|| BalanceShift {
@@ -305,7 +320,17 @@ fn check_forms(action: &Action, obstacle: Option<String>) -> AnyView {
 
 fn side(action: &Action) -> AnyView {
     let id = action.id.to_string();
-    let wallet = format!("/wallets/{}", action.request.wallet);
+    let (about, what) = match action.request.target {
+        Target::Wallet(wallet) => (format!("/wallets/{wallet}"), "The wallet"),
+        Target::Tenant(tenant) => (
+            format!("/wallets?tenant={tenant}"),
+            "The wallets of the tenant",
+        ),
+        Target::Source(_) => (
+            format!("/sources#{}", action.slug.as_deref().unwrap_or_default()),
+            "The source",
+        ),
+    };
     let job = action.request.job.map(|job| format!("/jobs/{job}"));
     let undoes = action
         .request
@@ -337,7 +362,7 @@ fn side(action: &Action) -> AnyView {
             <Related title="Related">
                 {job.map(|href| view! { <RelatedLink href>"The job"</RelatedLink> })}
                 {undoes.map(|href| view! { <RelatedLink href>"What it takes back"</RelatedLink> })}
-                <RelatedLink href=wallet>"The wallet"</RelatedLink>
+                <RelatedLink href=about>{what}</RelatedLink>
                 {settlement.map(|href| view! { <RelatedLink href>"What it posted"</RelatedLink> })}
                 <RelatedLink href=audit>"Every step of it"</RelatedLink>
             </Related>

@@ -13,11 +13,12 @@ use crate::words::{count, money, span};
 /// A job without a verdict for this long needs a look.
 const LATE: TimeDelta = TimeDelta::hours(24);
 
-/// Events that need a person: they contradict something or cannot be used.
+/// What needs a person: events that contradict something or cannot be used, exceptions, and what is frozen.
 fn people(overview: &Overview) -> i64 {
     let of = |state| overview.attention.get(&state).copied().unwrap_or(0);
     overview.conflicts
         + overview.exceptions.asking
+        + overview.frozen.total()
         + of(EventState::Conflict)
         + of(EventState::Rejected)
 }

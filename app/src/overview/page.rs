@@ -1,6 +1,7 @@
 //! `/`
 
 use engine::event::views::{self as events, Event, Filter};
+use engine::freeze::views::Counts;
 use engine::ledger::views::{TrialBalance, trial_balance};
 use engine::overview::{self, Overview, Refused};
 use engine::page::Cursor;
@@ -51,7 +52,7 @@ fn Whole(overview: Overview, trial: Vec<TrialBalance>, waiting: Vec<Event>) -> A
     let title = headline(&overview, &trial);
     let refused = overview.refused.clone();
     let figures = view! { <Figures4 overview=overview.clone() trial/> };
-    let attention = attention(waiting, refused);
+    let attention = attention(waiting, refused, overview.frozen);
     let note = view! { <a href="/events?attention=true">"All that need attention"</a> }.into_any();
     view! {
         <Frame title="Overview">
@@ -66,11 +67,11 @@ fn Whole(overview: Overview, trial: Vec<TrialBalance>, waiting: Vec<Event>) -> A
     .into_any()
 }
 
-fn attention(waiting: Vec<Event>, refused: Vec<Refused>) -> AnyView {
-    if waiting.is_empty() && refused.is_empty() {
+fn attention(waiting: Vec<Event>, refused: Vec<Refused>, stopped: Counts) -> AnyView {
+    if waiting.is_empty() && refused.is_empty() && stopped.total() == 0 {
         return view! {
             <EmptyState kind=EmptyKind::Nothing title="Nothing waits for a person">
-                "Conflicts, events that cannot be used and refused deliveries would stand here."
+                "Freezes, conflicts, events that cannot be used and refused deliveries would stand here."
             </EmptyState>
         }
         .into_any();
@@ -85,11 +86,36 @@ fn attention(waiting: Vec<Event>, refused: Vec<Refused>) -> AnyView {
     let refused = refused.into_iter().map(refusals).collect_view();
     view! {
         <DataTable id="waiting" caption="What needs a person, newest first" columns>
+            {frozen(stopped)}
             {events}
             {refused}
         </DataTable>
     }
     .into_any()
+}
+
+fn frozen(counts: Counts) -> Option<AnyView> {
+    let at = counts.oldest?;
+    let parts = [
+        (counts.tenants, "tenant", "tenants"),
+        (counts.sources, "source", "sources"),
+        (counts.wallets, "wallet", "wallets"),
+    ];
+    let parts: Vec<_> = parts
+        .into_iter()
+        .filter(|(n, ..)| *n > 0)
+        .map(|(n, one, many)| count(n, one, many))
+        .collect();
+    let what = format!("{} frozen", parts.join(", "));
+    let row = view! {
+        <tr data-tone=Tone::Stop.as_str()>
+            <RowLink href="/freezes">{what}</RowLink>
+            <td><StateBadge tone=Tone::Stop label="Frozen"/><span class="detail">"Two people lift a freeze. Nothing is lost meanwhile."</span></td>
+            <td class="muted">"none"</td>
+            <td class="age"><Time at style=TimeStyle::Age/></td>
+        </tr>
+    };
+    Some(row.into_any())
 }
 
 fn event(row: Event) -> impl IntoView {

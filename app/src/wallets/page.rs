@@ -125,9 +125,14 @@ fn head(wallet: &Wallet) -> AnyView {
     let aside =
         view! { "held "<Amount value=money(line.held)/>" · "{line.tenant_name.clone()}{test} };
     let aside = aside.into_any();
-    let (tone, state, next) = match &wallet.frozen_reason {
-        Some(reason) => (Tone::Stop, "Frozen", format!("A person decides: {reason}")),
-        None => (Tone::Good, "Open", "Nothing is due".to_owned()),
+    let (tone, state, next) = match (&wallet.frozen_reason, wallet.tenant_frozen_at) {
+        (Some(reason), _) => (Tone::Stop, "Frozen", format!("A person decides: {reason}")),
+        (None, Some(_)) => (
+            Tone::Stop,
+            "Tenant frozen",
+            "Two people lift the freeze of the tenant".to_owned(),
+        ),
+        (None, None) => (Tone::Good, "Open", "Nothing is due".to_owned()),
     };
     let at = line.changed_at;
     view! {
@@ -205,6 +210,12 @@ fn side(wallet: &Wallet) -> AnyView {
 fn acts(wallet: &Wallet) -> AnyView {
     let place = |word: Kind| format!("/wallets/{}/{word}", wallet.line.wallet);
     let goodwill = place(Kind::Goodwill);
+    let tenant = wallet.line.tenant;
+    let (whole, of_tenant) = match wallet.tenant_frozen_at {
+        Some(_) => (Kind::Unfreeze, "Lift the freeze of the tenant"),
+        None => (Kind::Freeze, "Freeze the tenant"),
+    };
+    let whole = format!("/tenants/{tenant}/{whole}");
     let (stop, label) = match wallet.line.frozen_at {
         Some(_) => (place(Kind::Unfreeze), "Lift the freeze"),
         None => (place(Kind::Freeze), "Freeze the wallet"),
@@ -213,6 +224,7 @@ fn acts(wallet: &Wallet) -> AnyView {
         <Related title="Act">
             <RelatedLink href=goodwill>"Give credit"</RelatedLink>
             <RelatedLink href=stop>{label}</RelatedLink>
+            <RelatedLink href=whole>{of_tenant}</RelatedLink>
         </Related>
     }
     .into_any()

@@ -251,7 +251,10 @@ async fn answer(
 }
 
 fn not_found() -> Problem {
-    Problem::new(Kind::NotFound, "There is no such wallet, job, tenant, source or action.")
+    Problem::new(
+        Kind::NotFound,
+        "There is no such wallet, job, tenant, source or action.",
+    )
 }
 
 fn problem(error: ActionError) -> Problem {

@@ -8,8 +8,8 @@ use app::{
 use axum::http::{HeaderMap, Method, header, request::Parts};
 use domain::event::EventState;
 use engine::{
-    Engine, action, error::StoreError, exception, job::views::uncertain, operator::Operator,
-    overview,
+    Engine, action, error::StoreError, exception, freeze, job::views::uncertain,
+    operator::Operator, overview,
 };
 use serde::{Deserialize, Serialize};
 use tower_sessions::Session;
@@ -119,6 +119,15 @@ async fn desks(engine: &Engine, live: bool) -> Result<Vec<Desk>, StoreError> {
             .await?
             .unsigned_abs(),
     };
+    let frozen = Desk {
+        label: "Frozen".to_owned(),
+        href: "/freezes".to_owned(),
+        glyph: Glyph::Lock,
+        count: freeze::views::counts(&mut conn, live)
+            .await?
+            .total()
+            .unsigned_abs(),
+    };
     let overdue = engine.clock().now() - engine.overdue();
     let stake = uncertain::at_stake(&mut conn, live, overdue).await?;
     let uncertain = Desk {
@@ -143,6 +152,7 @@ async fn desks(engine: &Engine, live: bool) -> Result<Vec<Desk>, StoreError> {
         desk("Rejected", EventState::Rejected, Glyph::StateStop),
         desk("Failing", EventState::Failed, Glyph::StateAttention),
         uncertain,
+        frozen,
         approvals,
     ])
 }

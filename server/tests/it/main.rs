@@ -6,6 +6,7 @@ mod console;
 mod drills;
 mod export;
 mod fault_proxy;
+mod freeze;
 mod house;
 mod job_life;
 mod jobs;

@@ -250,6 +250,7 @@ async fn the_application_cannot_rewrite_history(owner: PgPool) {
         "statements",
         "statement_lines",
         "statement_errors",
+        "freeze_rules",
         "audit_log",
     ] {
         assert!(

@@ -2,6 +2,7 @@
 //! before it is answered.
 
 mod accounts;
+mod frozen;
 mod refusals;
 mod vectors;
 

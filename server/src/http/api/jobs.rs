@@ -92,8 +92,9 @@ impl From<SubmitError> for Problem {
         match error {
             SubmitError::UnknownWallet(_) => Self::new(Kind::NotFound, text),
             SubmitError::UnknownSource(_) => Self::new(Kind::Invalid, text),
-            SubmitError::Frozen(_) | SubmitError::TenantFrozen(_) => {
-                Self::new(Kind::WalletFrozen, text)
+            SubmitError::Frozen(_) => Self::new(Kind::WalletFrozen, text),
+            SubmitError::TenantFrozen { tenant, .. } => {
+                Self::new(Kind::WalletFrozen, text).with("tenant", tenant)
             }
             SubmitError::TooManyInFlight(limit) => {
                 Self::new(Kind::TooManyInFlight, text).with("limit", limit)
