@@ -45,7 +45,7 @@ pub enum Of {
 
 impl Of {
     /// What a request freezes as a whole; `None` for a wallet.
-    pub fn of(target: Target) -> Option<Self> {
+    pub fn whole(target: Target) -> Option<Self> {
         match target {
             Target::Wallet(_) => None,
             Target::Tenant(tenant) => Some(Self::Tenant(tenant)),

@@ -25,7 +25,7 @@ pub(super) async fn apply(
             correct::carry_out(conn, engine, order, action.id).await?,
         ));
     }
-    match (action.request.target, Of::of(action.request.target)) {
+    match (action.request.target, Of::whole(action.request.target)) {
         (Target::Wallet(wallet), _) => of_wallet(conn, engine, action, wallet).await,
         (_, Some(of)) => of_whole(conn, engine, action, of).await.map(|()| None),
         (_, None) => Err(ActionError::Unknown),

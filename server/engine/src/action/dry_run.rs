@@ -99,7 +99,7 @@ pub async fn dry_run(
     action: &Action,
     now: DateTime<Utc>,
 ) -> Result<DryRun, ActionError> {
-    match (action.request.target, Of::of(action.request.target)) {
+    match (action.request.target, Of::whole(action.request.target)) {
         (Target::Wallet(wallet), _) => of_funds(conn, action, wallet, now).await,
         (_, Some(of)) => of_whole(conn, action, of).await,
         (_, None) => Err(ActionError::Unknown),

@@ -77,7 +77,7 @@ async fn submit(bench: &Bench) -> Result<JobId, SubmitError> {
 
 async fn held_back(bench: &Bench, target: Target) -> HeldBack {
     let mut conn = bench.engine.pool().acquire().await.unwrap();
-    let of = engine::freeze::Of::of(target).unwrap();
+    let of = engine::freeze::Of::whole(target).unwrap();
     views::held_back(&mut conn, of).await.unwrap()
 }
 
