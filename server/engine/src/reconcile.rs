@@ -146,7 +146,11 @@ impl Engine {
         metrics::gauge!("quittance_exceptions").set(u32::try_from(open).unwrap_or(u32::MAX));
         if frozen > 0 {
             let run = run.number;
-            tracing::error!(run, frozen, "tenants are frozen: see the freezes in the console");
+            tracing::error!(
+                run,
+                frozen,
+                "tenants are frozen: see the freezes in the console"
+            );
         }
         Ok(tally)
     }

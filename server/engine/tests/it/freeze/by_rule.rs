@@ -1,7 +1,7 @@
 //! Freezes by what a reconciliation run finds.
 
 use super::*;
-use domain::exception::Cause;
+use domain::exception::{Cause, Reach};
 use engine::{freeze::set_rule, reconcile::STUCK_AFTER};
 
 async fn rule(bench: &Bench, above: Option<i32>) -> Option<i32> {
@@ -12,7 +12,10 @@ async fn rule(bench: &Bench, above: Option<i32>) -> Option<i32> {
 }
 
 async fn run(bench: &Bench) -> usize {
-    let done = bench.engine.reconcile(Cause::CommandLine, None).await;
+    let done = bench
+        .engine
+        .reconcile(Cause::CommandLine, Some(Reach::Full), None)
+        .await;
     done.unwrap().found
 }
 
