@@ -281,6 +281,9 @@ impl Parts<'_> {
                 let minutes = u64::from(args.reconcile_minutes);
                 settings.reconcile_every = Some(Duration::from_secs(60 * minutes));
             }
+            if args.has(Role::Scheduler) {
+                settings.seal_every = Some(worker::seal::EVERY);
+            }
             if let Some(inbox) = inbox {
                 settings.busy = Arc::new(move || inbox.depth() > 0);
             }

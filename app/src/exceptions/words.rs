@@ -32,6 +32,7 @@ pub(super) const fn title(class: Class) -> &'static str {
         Class::Price => "A settlement was rated at another price than was frozen",
         Class::Content => "A settlement was changed after it was written",
         Class::Audit => "The audit log was changed",
+        Class::Seals => "What was sealed was changed",
         Class::EventOutcome => "An event waits for a worker that does not come",
         Class::StatedUsage => "Our usage is not what the provider states",
     }
@@ -100,6 +101,9 @@ pub(super) const fn runbook(class: Class) -> &'static str {
         Class::Audit => {
             "Each line of the log is hashed together with the line before. A line was changed, removed or put in. Restore it from a backup, and treat it as tampering until it is explained."
         }
+        Class::Seals => {
+            "Everything posted is sealed within a minute, and a seal stands for all that came before it. This is the first whose rows do not come to its root: a transfer or settlement of its range, or one that it should not hold, was changed, removed or put in below the application, or the seal was. Compare the range with a backup from after it was sealed, and restore what differs. Treat it as tampering until it is explained: balances and hashes that agree prove nothing here."
+        }
         Class::EventOutcome => {
             "No worker has looked at it for an hour after it was due. See whether the workers run. Having it looked at again is safe: whatever it settled before cannot settle twice."
         }
@@ -162,6 +166,7 @@ pub(super) fn href(one: &Exception, wallet: Option<WalletId>) -> Option<String> 
         "stl" => Some(format!("/settlements/{id}")),
         "wallet" => Some(format!("/wallets/{id}")),
         "evt" => Some(format!("/events/{id}")),
+        "seal" => id[5..].parse().ok().map(crate::seals::href),
         "tenant" if id.contains('/') => job_in_key(id),
         "tenant" => Some(format!("/wallets?tenant={id}")),
         _ => wallet.map(|wallet| format!("/wallets/{wallet}")),

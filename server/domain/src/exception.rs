@@ -49,6 +49,8 @@ code!(
         Content = "content_hash",
         /// Of the audit log.
         Audit = "audit_chain",
+        /// Of a seal.
+        Seals = "seals_hold",
         /// Of an event.
         EventOutcome = "an_event_gets_its_outcome",
         /// Of a reference and a meter in a provider's statement.
@@ -163,6 +165,7 @@ impl Class {
             | Self::Price
             | Self::Content
             | Self::Audit
+            | Self::Seals
             | Self::StatedUsage => None,
         }
     }

@@ -16,6 +16,7 @@ use sqlx::{PgConnection, PgPool};
 use crate::{
     audit::views::{Head, follow_from},
     error::StoreError,
+    seal,
 };
 
 /// Breaks kept of one check; one more is counted and not kept.
@@ -72,6 +73,9 @@ pub struct Report {
     /// The newest line of the audit log, when its chain is whole. Noted elsewhere, it shows later
     /// whether the log was cut short.
     pub audit_head: Option<Head>,
+    /// The newest seal, when all of them hold. Noted elsewhere, it shows later whether history was changed
+    /// together with its seals.
+    pub seal_head: Option<seal::Head>,
 }
 
 /// Rows that were examined.
@@ -133,6 +137,10 @@ pub(crate) async fn examine(
     views::run_checks(&mut tx, &mut report, from).await?;
     hash_again(&mut tx, &mut report, from).await?;
     follow_audit(&mut tx, &mut report, since.map(|position| position.audit)).await?;
+    // What a seal is for is behind every position.
+    if since.is_none() {
+        follow_seals(&mut tx, &mut report).await?;
+    }
     if let Some(instant) = due_before {
         views::stuck_events(&mut tx, &mut report, instant).await?;
     }
@@ -187,5 +195,30 @@ async fn follow_audit(
     report
         .breaks
         .push(Break::about(Class::Audit, subject, line));
+    Ok(())
+}
+
+/// Hashes everything that is sealed again, and compares the root of every seal.
+async fn follow_seals(conn: &mut PgConnection, report: &mut Report) -> Result<(), StoreError> {
+    report.checks.push(Class::Seals);
+    let (subject, line) = match seal::follow(conn).await {
+        Ok(Ok(head)) => {
+            report.seal_head = head;
+            return Ok(());
+        }
+        Ok(Err(broken)) => (format!("seal_{}", broken.seal.number), broken.to_string()),
+        Err(StoreError::Inconsistent {
+            table,
+            column,
+            source,
+        }) => {
+            let line = format!("{table}.{column} of what is sealed cannot be read: {source}");
+            ("seals".to_owned(), line)
+        }
+        Err(error) => return Err(error),
+    };
+    report
+        .breaks
+        .push(Break::about(Class::Seals, subject, line));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What runs unasked: settling, expiring credit, tasks, maintenance.
+//! What runs unasked: settling, expiring credit, tasks, sealing, maintenance.
 //!
 //! Every worker is idempotent and may be killed at any point: what it claims it holds only by row locks,
 //! which die with its connection. On shutdown each finishes the batch it is in.
@@ -6,6 +6,7 @@
 pub mod expire;
 pub mod maintain;
 pub mod reconcile;
+pub mod seal;
 pub mod settle;
 pub mod tasks;
 
@@ -73,6 +74,8 @@ pub struct Settings {
     pub patience: Patience,
     /// Pause between reconciliation runs; none are scheduled when `None`.
     pub reconcile_every: Option<Duration>,
+    /// Pause between rounds of sealing; nothing is sealed when `None`.
+    pub seal_every: Option<Duration>,
     /// Rejected deliveries to keep.
     pub rejected_deliveries: i32,
     /// Whether receivers are busy.
@@ -92,6 +95,7 @@ impl Default for Settings {
             poll: Duration::from_millis(250),
             patience: Patience::default(),
             reconcile_every: None,
+            seal_every: None,
             rejected_deliveries: 10_000,
             busy: Arc::new(|| false),
             checkpoint: None,
@@ -125,6 +129,9 @@ pub fn spawn(
     ));
     if let Some(every) = settings.reconcile_every {
         workers.spawn(reconcile::run(engine.clone(), every, stop.clone()));
+    }
+    if let Some(every) = settings.seal_every {
+        workers.spawn(seal::run(engine.clone(), every, stop.clone()));
     }
     workers
 }

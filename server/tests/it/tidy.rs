@@ -252,6 +252,8 @@ async fn the_application_cannot_rewrite_history(owner: PgPool) {
         "statement_errors",
         "freeze_rules",
         "audit_log",
+        "seals",
+        "sealed_unmoved",
     ] {
         assert!(
             guarded.iter().any(|guarded| guarded == table),

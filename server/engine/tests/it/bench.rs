@@ -9,7 +9,14 @@ use domain::{
     id::{LotId, OperatorId, SourceId, TenantId, WalletId},
     money::{Amount, Currency},
 };
-use engine::{Engine, audit::By, clock::Clock, ledger, wallet::Grant};
+use engine::{
+    Engine,
+    audit::By,
+    clock::Clock,
+    ledger,
+    seal::{Round, Sealer},
+    wallet::Grant,
+};
 use sqlx::PgPool;
 
 pub use desk::Desk;
@@ -189,6 +196,22 @@ impl Bench {
     pub async fn begin(&self) -> sqlx::Transaction<'static, sqlx::Postgres> {
         self.engine.pool().begin().await.unwrap()
     }
+}
+
+/// Seals until nothing is left to seal, so many postings a round. Other databases of the cluster may have
+/// transactions that it must wait for.
+pub async fn seal(bench: &Bench, most: i64) {
+    let mut sealer = Sealer::new(bench.engine.clone(), most);
+    for _ in 0..2000 {
+        match sealer.round().await.unwrap() {
+            Round::Sealed { .. } => {}
+            Round::Nothing { waiting: false } => return,
+            Round::Nothing { waiting: true } | Round::Busy => {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        }
+    }
+    panic!("something never ends");
 }
 
 /// Waits until some connection of this database waits for a lock.

@@ -18,6 +18,7 @@ mod orders;
 mod race;
 mod reconcile;
 mod scarce;
+mod seal;
 mod settle;
 mod source;
 mod statement;

@@ -17,7 +17,7 @@ use engine::{
 };
 use sqlx::{AssertSqlSafe, PgPool};
 
-use crate::bench::{Bench, by, corrected, failed, started, succeeded};
+use crate::bench::{Bench, by, corrected, failed, seal, started, succeeded};
 
 /// Books with a bit of everything in them, all of it written after a first run, and an audit log.
 async fn busy(pool: PgPool) -> (Bench, OperatorId) {
@@ -36,6 +36,7 @@ async fn busy(pool: PgPool) -> (Bench, OperatorId) {
     bench.hear(&started("d", jobs[2], 2)).await;
     bench.settle().await;
     bench.engine.disable_source("acme", "test").await.unwrap();
+    seal(&bench, 4).await;
     (bench, who)
 }
 
@@ -61,7 +62,7 @@ async fn open(bench: &Bench) -> Vec<Exception> {
 }
 
 /// Does what only the owner of the database can, with the guards off.
-async fn below(bench: &Bench, statements: &str) {
+pub async fn below(bench: &Bench, statements: &str) {
     let mut conn = bench.owner.acquire().await.unwrap();
     let off = "SET session_replication_role = replica";
     sqlx::raw_sql(AssertSqlSafe(format!("{off}; {statements}")))
@@ -241,6 +242,9 @@ lives! {
     a_changed_line_of_the_audit_log: Audit,
         "UPDATE audit_log SET actor = 'nobody' WHERE audit_id = 1",
         Mend::Restore("UPDATE audit_log SET actor = 'test' WHERE audit_id = 1");
+    a_transfer_that_is_not_as_it_was_sealed: Seals,
+        "UPDATE transfers SET posted_at = posted_at + interval '1 day' WHERE entry_type = 'release'",
+        Mend::Restore("UPDATE transfers SET posted_at = posted_at - interval '1 day' WHERE entry_type = 'release'");
     an_event_that_is_stuck: EventOutcome,
         "UPDATE events SET state = 'waiting', reason = 'job_unknown', due_at = received_at - interval '2 hours', decided_at = NULL,
              attempts = 3 WHERE event_key = 'd'",

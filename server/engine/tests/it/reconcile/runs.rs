@@ -38,6 +38,7 @@ async fn a_busy_system_has_no_exceptions(pool: PgPool) {
         settlers: 2,
         shards: 1,
         poll: Duration::from_millis(1),
+        seal_every: Some(Duration::from_millis(1)),
         ..Default::default()
     };
     let mut workers = worker::spawn(&bench.engine, &settings, &wake, &stop);
