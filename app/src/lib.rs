@@ -46,6 +46,8 @@ pub mod shell;
 pub mod ui;
 
 #[cfg(feature = "ssr")]
+mod seals;
+#[cfg(feature = "ssr")]
 mod settlements;
 #[cfg(feature = "ssr")]
 pub mod sign_in;

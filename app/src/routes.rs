@@ -20,6 +20,7 @@ use crate::job::JobPage;
 use crate::jobs::{JobsPage, UncertainPage};
 use crate::overview::OverviewPage;
 use crate::prices::PricesPage;
+use crate::seals::SealsPage;
 use crate::settlements::{SettlementPage, SettlementsPage};
 use crate::shell::NotFoundPage;
 use crate::sign_in::SignInPage;
@@ -63,6 +64,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/tasks/:id") view=TaskPage ssr=SsrMode::Async/>
                 <Route path=path!("/approvals") view=ApprovalsPage ssr=SsrMode::Async/>
                 <Route path=path!("/thresholds") view=ThresholdsPage ssr=SsrMode::Async/>
+                <Route path=path!("/seals") view=SealsPage ssr=SsrMode::Async/>
                 <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>
                 <Route path=path!("/glossary") view=GlossaryPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async/>

@@ -4,6 +4,7 @@ mod admin;
 mod freeze_rule;
 mod operator;
 mod reconcile;
+mod seal;
 mod signature;
 mod source;
 mod statement;
@@ -42,7 +43,7 @@ enum Command {
     /// Bring the database's schema up to date.
     Migrate(DataArgs),
     /// Check the books: balances against transfers, one capture a hold, holds accounted for.
-    Verify(DataArgs),
+    Verify(verify::VerifyArgs),
     /// Check every truth about the books, and keep what does not hold as exceptions.
     Reconcile(reconcile::ReconcileArgs),
     /// Work on tenants.
@@ -77,6 +78,9 @@ enum Command {
     /// Play the demo's provider; the demo starts this by itself.
     #[command(hide = true)]
     DemoProvider,
+    /// Work on seals: what proves that a settlement is sealed.
+    #[command(subcommand)]
+    Seal(seal::SealCommand),
     /// Work on webhook signatures.
     #[command(subcommand)]
     Signature(signature::SignatureCommand),
@@ -88,7 +92,7 @@ impl Cli {
         match self.command {
             Command::Serve(args) => block_on(args.log_format, serve(args)),
             Command::Migrate(data) => block_on(LogFormat::Pretty, migrate(data)),
-            Command::Verify(data) => block_on(LogFormat::Pretty, verify::run(data)),
+            Command::Verify(args) => block_on(LogFormat::Pretty, verify::run(args)),
             Command::Reconcile(args) => block_on(LogFormat::Pretty, reconcile::run(args)),
             Command::Tenant(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Wallet(command) => block_on(LogFormat::Pretty, command.run()),
@@ -101,6 +105,7 @@ impl Cli {
             Command::Statement(command) => block_on_quietly(command.run()),
             Command::Demo(args) => block_on_quietly(demo::run(*args)),
             Command::DemoProvider => block_on_quietly(demo::run_provider()),
+            Command::Seal(command) => block_on(LogFormat::Pretty, command.run()),
             Command::Signature(command) => command.run(),
         }
     }

@@ -3,6 +3,7 @@
 use domain::id::SettlementId;
 use domain::settlement::{Phase, Subject};
 use engine::job::views::{Correction, correction};
+use engine::seal::views::sealed_in;
 use engine::settlement::views::{self, DrawView, SettlementView, TransferView};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
@@ -31,12 +32,17 @@ pub fn SettlementPage() -> AnyView {
             .ok_or(PageError::NotFound)?;
         let of = (settlement.line.key.tenant, id);
         let correction = correction(&mut books, of).await?;
-        Ok(view! { <Settlement settlement correction/> }.into_any())
+        let seals = sealed_in(&mut books, id).await?;
+        Ok(view! { <Settlement settlement correction seals/> }.into_any())
     })
 }
 
 #[component]
-fn Settlement(settlement: SettlementView, correction: Option<Correction>) -> AnyView {
+fn Settlement(
+    settlement: SettlementView,
+    correction: Option<Correction>,
+    seals: Option<Vec<i64>>,
+) -> AnyView {
     let key = settlement.line.key;
     let name = format!("{}/{}", titled(key.phase.as_str()), key.version);
     let crumbs = vec![
@@ -53,7 +59,7 @@ fn Settlement(settlement: SettlementView, correction: Option<Correction>) -> Any
         view! { <Section title="Pricing" id="pricing"><Rating id="rating" rating/></Section> }
     });
     let raw = settlement.snapshot.to_string();
-    let side = side(&settlement, correction.as_ref());
+    let side = side(&settlement, correction.as_ref(), seals);
     let undo = correction.as_ref().map(undo);
     view! {
         <Frame title crumbs>
@@ -212,7 +218,11 @@ fn lots(draws: &[DrawView]) -> AnyView {
     .into_any()
 }
 
-fn side(settlement: &SettlementView, correction: Option<&Correction>) -> AnyView {
+fn side(
+    settlement: &SettlementView,
+    correction: Option<&Correction>,
+    seals: Option<Vec<i64>>,
+) -> AnyView {
     let line = &settlement.line;
     let (id, hash) = (line.id.to_string(), settlement.content_hash.to_string());
     let at = line.settled_at;
@@ -240,6 +250,7 @@ fn side(settlement: &SettlementView, correction: Option<&Correction>) -> AnyView
                     <Pair label="Id"><Id value=id what="settlement id"/></Pair>
                     <Pair label="Content hash"><Id value=hash what="content hash"/></Pair>
                     <Pair label="Settled"><Time at style=TimeStyle::Stamp/></Pair>
+                    <Pair label="Sealed">{sealed(seals)}</Pair>
                 </KeyValue>
             </section>
             <Related title="Related">
@@ -252,4 +263,15 @@ fn side(settlement: &SettlementView, correction: Option<&Correction>) -> AnyView
         </aside>
     }
     .into_any()
+}
+
+/// The seals that hold it: one, unless a round ended between its transfers.
+fn sealed(seals: Option<Vec<i64>>) -> AnyView {
+    let Some(seals) = seals else {
+        return view! { <span class="muted">"not yet"</span> }.into_any();
+    };
+    let links = seals.into_iter().map(|number| {
+        view! { <a href=crate::seals::href(number)>{format!("#{number}")}</a>" " }
+    });
+    view! { "in "{links.collect_view()} }.into_any()
 }

@@ -54,6 +54,7 @@ pub(super) fn Rail(frame: FrameData) -> AnyView {
         place("Thresholds", "/thresholds", Glyph::Settings, "t"),
         place("Statements", "/statements", Glyph::Settlements, "m"),
         place("Audit", "/audit", Glyph::Audit, "a"),
+        place("Seals", "/seals", Glyph::Lock, "l"),
         place("Reconciliation", "/reconciliation", Glyph::Check, "r"),
         place("Tasks", "/tasks", Glyph::Quarantine, "k"),
     ];
