@@ -202,7 +202,7 @@ impl Bench {
 /// transactions that it must wait for.
 pub async fn seal(bench: &Bench, most: i64) {
     let mut sealer = Sealer::new(bench.engine.clone(), most);
-    for _ in 0..2000 {
+    for _ in 0..20_000 {
         match sealer.round().await.unwrap() {
             Round::Sealed { .. } => {}
             Round::Nothing { waiting: false } => return,
