@@ -15,6 +15,7 @@ CREATE TABLE seals (
     previous_root   bytea,
     frontier        bytea[] NOT NULL,
     sealed_at       timestamptz NOT NULL,
+    written_in      bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
     CONSTRAINT seals_pkey PRIMARY KEY (seal_number),
     -- What the next seal continues.
     CONSTRAINT seals_end UNIQUE (seal_number, posting_to, leaves, root),
@@ -42,6 +43,7 @@ COMMENT ON COLUMN seals.root IS 'Root hash of the tree (RFC 9162): it stands for
 COMMENT ON COLUMN seals.previous_root IS 'Root of the seal it continues; NULL for the first.';
 COMMENT ON COLUMN seals.frontier IS 'Roots of the perfect subtrees the tree consists of, largest first: what the next seal goes on from.';
 COMMENT ON COLUMN seals.sealed_at IS 'When.';
+COMMENT ON COLUMN seals.written_in IS 'Transaction that wrote it, for reading what is new.';
 -- The seal of a posting is the first that ends at or after it.
 CREATE INDEX seals_by_posting ON seals (posting_to, seal_number);
 SELECT make_append_only('seals');

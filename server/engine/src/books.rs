@@ -137,10 +137,7 @@ pub(crate) async fn examine(
     views::run_checks(&mut tx, &mut report, from).await?;
     hash_again(&mut tx, &mut report, from).await?;
     follow_audit(&mut tx, &mut report, since.map(|position| position.audit)).await?;
-    // What a seal is for is behind every position.
-    if since.is_none() {
-        follow_seals(&mut tx, &mut report).await?;
-    }
+    follow_seals(&mut tx, &mut report, from).await?;
     if let Some(instant) = due_before {
         views::stuck_events(&mut tx, &mut report, instant).await?;
     }
@@ -198,10 +195,14 @@ async fn follow_audit(
     Ok(())
 }
 
-/// Hashes everything that is sealed again, and compares the root of every seal.
-async fn follow_seals(conn: &mut PgConnection, report: &mut Report) -> Result<(), StoreError> {
+/// Hashes what is sealed again, and compares the root of every seal.
+async fn follow_seals(
+    conn: &mut PgConnection,
+    report: &mut Report,
+    from: Option<i64>,
+) -> Result<(), StoreError> {
     report.checks.push(Class::Seals);
-    let (subject, line) = match seal::follow(conn).await {
+    let (subject, line) = match seal::follow(conn, from).await {
         Ok(Ok(head)) => {
             report.seal_head = head;
             return Ok(());

@@ -14,9 +14,10 @@
 //! nothing else. What is waited for is kept in memory: a sealer that starts over asks again.
 //!
 //! **Settlements without transfers** have no posting, and their ids (time-ordered, minted before the commit,
-//! by clocks that differ) do not tell which is still to come. So nothing is concluded from their order: any that is
-//! committed and not written down as sealed is sealed now, and written down. Rounds look an hour back, and
-//! through all of them once a day and at every start.
+//! by clocks that differ) do not tell which is still to come. So nothing is concluded from their order: any that
+//! is committed and not written down as sealed is sealed now, and written down. A round looks at those that
+//! were written since the oldest transaction that ran during the round before, so what commits late is not missed;
+//! the first round looks at all.
 //!
 //! Cost: a round streams at most [`MOST`] transfers and as many settlements, and keeps hashes only of the
 //! frontier. It is one transaction, so a round that is killed leaves nothing.
@@ -26,7 +27,6 @@ mod prove;
 mod store;
 pub mod views;
 
-use chrono::{DateTime, TimeDelta, Utc};
 use domain::{canonical::Hash, id::SettlementId, merkle::Frontier};
 use futures::TryStreamExt;
 use sqlx::PgConnection;
@@ -35,14 +35,10 @@ use uuid::Uuid;
 pub(crate) use self::follow::follow;
 use self::views::Seal;
 pub use self::{follow::Head, prove::ProofError};
-use crate::{Engine, error::StoreError, ids};
+use crate::{Engine, error::StoreError};
 
 /// Postings a round covers at most, and settlements without transfers.
 pub const MOST: i64 = 50_000;
-/// How far before the last round settlements without transfers are looked for.
-const LOOK_BACK: TimeDelta = TimeDelta::hours(1);
-/// Pause between looking through all of them.
-const SWEEP_EVERY: TimeDelta = TimeDelta::days(1);
 
 /// What a round came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,8 +69,8 @@ pub struct Sealer {
     /// Up to this posting, no transaction that may still commit has any.
     decided: i64,
     waiting: Option<Candidate>,
-    swept_at: Option<DateTime<Utc>>,
-    looked_at: DateTime<Utc>,
+    /// Settlements without transfers of every transaction before this one are sealed.
+    looked_before: i64,
 }
 
 /// A posting that is decided once every transaction with a smaller id has ended.
@@ -92,8 +88,7 @@ impl Sealer {
             most,
             decided: 0,
             waiting: None,
-            swept_at: None,
-            looked_at: DateTime::UNIX_EPOCH,
+            looked_before: 0,
         }
     }
 
@@ -109,18 +104,14 @@ impl Sealer {
             tx.rollback().await?;
             return Ok(Round::Busy);
         }
-        self.decide(&mut tx).await?;
+        store::prepare(&mut tx).await?;
+        let oldest_running = self.decide(&mut tx).await?;
         let now = self.engine.clock().now();
         let last = views::newest(&mut tx).await?;
         let mut next = Next::after(last.as_ref())?;
         next.take_transfers(&mut tx, self.decided, self.most)
             .await?;
-        let sweep = self.swept_at.is_none_or(|at| now - at >= SWEEP_EVERY);
-        let since = if sweep {
-            Uuid::nil()
-        } else {
-            ids::first_at(self.looked_at - LOOK_BACK)
-        };
+        let since = self.looked_before;
         next.take_unmoved(&mut tx, since, self.most).await?;
         let all_seen = (next.unmoved.len() as i64) < self.most;
         let round = if next.added() > 0 {
@@ -137,14 +128,14 @@ impl Sealer {
             Round::Nothing { waiting }
         };
         if all_seen {
-            self.looked_at = now;
-            self.swept_at = if sweep { Some(now) } else { self.swept_at };
+            self.looked_before = oldest_running;
         }
         Ok(round)
     }
 
-    /// Finds out up to which posting everything is decided.
-    async fn decide(&mut self, conn: &mut PgConnection) -> Result<(), StoreError> {
+    /// Finds out up to which posting everything is decided, and before which transaction.
+    async fn decide(&mut self, conn: &mut PgConnection) -> Result<i64, StoreError> {
+        let mut oldest_running = 0;
         // What an earlier round waited for, and what there is now.
         for _ in 0..2 {
             let candidate = match self.waiting {
@@ -154,14 +145,15 @@ impl Sealer {
                     transaction: store::own_transaction(conn).await?,
                 },
             };
-            if !store::all_ended_before(conn, candidate.transaction).await? {
+            oldest_running = store::oldest_running(conn).await?;
+            if oldest_running < candidate.transaction {
                 self.waiting = Some(candidate);
                 break;
             }
             self.waiting = None;
             self.decided = candidate.posting;
         }
-        Ok(())
+        Ok(oldest_running)
     }
 }
 
@@ -229,7 +221,7 @@ impl Next {
     async fn take_unmoved(
         &mut self,
         conn: &mut PgConnection,
-        since: Uuid,
+        since: i64,
         most: i64,
     ) -> Result<(), StoreError> {
         let mut settlements = views::unmoved(conn, since, most);

@@ -33,6 +33,14 @@ pub(crate) struct Broken {
     pub(crate) root: Option<Hash>,
 }
 
+impl Broken {
+    /// A seal whose own frontier does not come to its root.
+    fn of_itself(seal: Seal) -> Self {
+        let root = Some(seal.root);
+        Self { seal, root }
+    }
+}
+
 impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seal = &self.seal;
@@ -55,15 +63,26 @@ impl std::fmt::Display for Broken {
     }
 }
 
-/// Follows all seals from the first. `Err` of the inner result is the first that does not hold.
+/// Follows all seals from the first, or those written since a transaction. `Err` of the inner result is the
+/// first that does not hold.
 ///
 /// # Errors
 /// [`StoreError`].
 pub(crate) async fn follow(
     conn: &mut PgConnection,
+    since: Option<i64>,
 ) -> Result<Result<Option<Head>, Broken>, StoreError> {
-    let mut tree = Frontier::default();
-    let mut newest = None::<Seal>;
+    let mut newest = match since {
+        None => None,
+        Some(since) => views::last_before(conn, since).await?,
+    };
+    let mut tree = match &newest {
+        None => Frontier::default(),
+        Some(seal) => match seal.tree() {
+            Some(tree) => tree,
+            None => return Ok(Err(Broken::of_itself(seal.clone()))),
+        },
+    };
     loop {
         let after = newest.as_ref().map_or(0, |seal| seal.number);
         let seals = views::following(conn, after, MOST).await?;

@@ -18,6 +18,14 @@ pub(super) async fn try_lock(conn: &mut PgConnection) -> Result<bool, StoreError
     Ok(free)
 }
 
+/// Makes the statements of a round plan for the little that each looks at.
+pub(super) async fn prepare(conn: &mut PgConnection) -> Result<(), StoreError> {
+    sqlx::raw_sql("SET LOCAL plan_cache_mode = force_custom_plan")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// The last posting that was given out, whether or not its transaction has ended.
 pub(super) async fn last_posting(conn: &mut PgConnection) -> Result<i64, StoreError> {
     let last = sqlx::query_scalar!(
@@ -39,18 +47,15 @@ pub(super) async fn own_transaction(conn: &mut PgConnection) -> Result<i64, Stor
     Ok(id)
 }
 
-/// Whether every transaction with a smaller id has ended.
-pub(super) async fn all_ended_before(
-    conn: &mut PgConnection,
-    transaction: i64,
-) -> Result<bool, StoreError> {
-    let ended = sqlx::query_scalar!(
-        r#"SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= $1 AS "ended!""#,
-        transaction,
+/// The oldest transaction that still runs: every one with a smaller id has ended, and later statements see
+/// what it wrote.
+pub(super) async fn oldest_running(conn: &mut PgConnection) -> Result<i64, StoreError> {
+    let oldest = sqlx::query_scalar!(
+        r#"SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS "oldest!""#
     )
     .fetch_one(conn)
     .await?;
-    Ok(ended)
+    Ok(oldest)
 }
 
 /// Writes a seal.

@@ -118,6 +118,22 @@ pub async fn find(conn: &mut PgConnection, number: i64) -> Result<Option<Seal>, 
     row.map(Seal::try_from).transpose()
 }
 
+/// The last seal that was written before a transaction.
+pub(super) async fn last_before(
+    conn: &mut PgConnection,
+    transaction: i64,
+) -> Result<Option<Seal>, StoreError> {
+    let row = sqlx::query_as!(
+        Row,
+        "SELECT seal_number, posting_from, posting_to, leaves_before, leaves, unmoved, root, frontier, sealed_at
+         FROM seals WHERE written_in < $1 ORDER BY seal_number DESC LIMIT 1",
+        transaction,
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(Seal::try_from).transpose()
+}
+
 /// A page of seals, newest first.
 ///
 /// # Errors

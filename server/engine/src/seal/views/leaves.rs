@@ -140,10 +140,10 @@ pub(in crate::seal) fn transfers(
     .map(|row| row?.try_into())
 }
 
-/// Settlements without transfers that are not sealed, from an id on.
+/// Settlements without transfers that are not sealed, of those written since a transaction.
 pub(in crate::seal) fn unmoved(
     conn: &mut PgConnection,
-    since: Uuid,
+    since: i64,
     most: i64,
 ) -> impl Stream<Item = Result<Sealed, StoreError>> + Unpin + '_ {
     sqlx::query_as!(
@@ -154,7 +154,7 @@ pub(in crate::seal) fn unmoved(
                   NULL::uuid AS credit_account_id, NULL::text AS currency, NULL::numeric AS amount,
                   NULL::numeric AS debit_balance, NULL::numeric AS credit_balance, NULL::timestamptz AS posted_at
            FROM settlements s
-           WHERE s.amount = 0 AND s.settlement_id >= $1
+           WHERE s.amount = 0 AND s.written_in >= $1
              AND NOT EXISTS (SELECT FROM transfers t
                              WHERE t.tenant_id = s.tenant_id AND t.settlement_id = s.settlement_id)
              AND NOT EXISTS (SELECT FROM sealed_unmoved u
