@@ -12,7 +12,7 @@ use crate::{config::DataArgs, database::Database};
 #[derive(Subcommand)]
 pub(super) enum SealCommand {
     /// Print what proves that a settlement is sealed, as JSON.
-    Proof(ProofArgs),
+    Proof(Box<ProofArgs>),
     /// Check such a proof, with no database at all. Compare the roots it prints with those you noted.
     Check(CheckArgs),
 }
@@ -21,6 +21,9 @@ pub(super) enum SealCommand {
 pub(super) struct ProofArgs {
     /// The settlement.
     settlement: SettlementId,
+    /// A later seal whose root you noted, to prove it under; its own when left out.
+    #[arg(long, value_name = "NUMBER")]
+    seal: Option<i64>,
     #[command(flatten)]
     data: DataArgs,
 }
@@ -45,7 +48,7 @@ enum CheckError {
 impl SealCommand {
     pub(super) async fn run(self) -> Outcome {
         match self {
-            Self::Proof(args) => prove(args).await,
+            Self::Proof(args) => prove(*args).await,
             Self::Check(args) => Ok(check(args.file)?),
         }
     }
@@ -55,7 +58,7 @@ async fn prove(args: ProofArgs) -> Outcome {
     let database = Database::open_existing(&args.data).await?;
     database.migrate().await?;
     let engine = database.engine(2).await?;
-    let evidence = engine.seal_evidence(args.settlement).await;
+    let evidence = engine.seal_evidence(args.settlement, args.seal).await;
     engine.pool().close().await;
     database.close().await?;
     println!("{}", serde_json::to_string_pretty(&evidence?)?);

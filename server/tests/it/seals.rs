@@ -126,6 +126,10 @@ async fn a_proof_is_checked_without_a_database(owner: PgPool) {
     let (house, number, root, settlement) = sealed(owner).await;
     let pool = Some(&house.owner);
     let proof = done(pool, &["seal", "proof", &settlement]);
+    let under = ["seal", "proof", &settlement, "--seal", &number];
+    assert!(done(pool, &under).contains(&root));
+    let text = refused(pool, &["seal", "proof", &settlement, "--seal", "99"]);
+    assert!(text.contains("which is not there"), "{text}");
     let text = done(None, &Paper::with("proof.json", &proof).check());
     assert!(text.contains(&settlement), "{text}");
     assert!(text.contains(&format!("seal {number}: ")), "{text}");

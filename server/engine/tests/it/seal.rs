@@ -280,6 +280,13 @@ async fn a_round_that_is_killed_leaves_nothing(pool: PgPool) {
     assert_eq!(report(&bench).await.breaks, []);
 }
 
+/// The settlement of the newest transfer.
+async fn newest(bench: &Bench) -> SettlementId {
+    let newest = "SELECT settlement_id FROM transfers ORDER BY posting_id DESC LIMIT 1";
+    let id = sqlx::query_scalar(newest).fetch_one(&bench.owner).await;
+    SettlementId(id.unwrap())
+}
+
 #[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn every_settlement_can_be_proven_to_whoever_noted_the_root(pool: PgPool) {
     let bench = busy(pool).await;
@@ -288,20 +295,34 @@ async fn every_settlement_can_be_proven_to_whoever_noted_the_root(pool: PgPool) 
         .await
         .unwrap();
     let unsealed = SettlementId(ids[0]);
-    let none = bench.engine.seal_evidence(unsealed).await;
+    let none = bench.engine.seal_evidence(unsealed, None).await;
     assert!(matches!(none, Err(ProofError::NotSealed(id)) if id == unsealed));
     seal(&bench, 2).await;
     let seals = seals(&bench).await;
+    let last = seals.last().unwrap();
     let mut proven = 0;
     for id in ids {
-        let evidence = bench.engine.seal_evidence(SettlementId(id)).await.unwrap();
-        assert_eq!(evidence.check(), Ok(()));
-        for proof in &evidence.proofs {
-            let seal = seals.iter().find(|seal| seal.number == proof.seal).unwrap();
-            assert_eq!((seal.root, seal.leaves as u64), (proof.root, proof.leaves));
+        for under in [None, Some(last.number)] {
+            let evidence = bench.engine.seal_evidence(SettlementId(id), under).await;
+            let evidence = evidence.unwrap();
+            assert_eq!(evidence.check(), Ok(()));
+            for proof in &evidence.proofs {
+                let seal = seals.iter().find(|seal| seal.number == proof.seal);
+                let seal = seal.unwrap();
+                assert!(under.is_none_or(|under| under == seal.number));
+                assert_eq!((seal.root, seal.leaves as u64), (proof.root, proof.leaves));
+            }
+            proven += evidence.proofs.len() as i64;
         }
-        proven += evidence.proofs.len() as i64;
     }
+    let early = bench
+        .engine
+        .seal_evidence(newest(&bench).await, Some(1))
+        .await;
+    assert!(
+        matches!(early, Err(ProofError::NotUnder(_, _, 1))),
+        "{early:?}"
+    );
     let (transfers, unmoved) = written(&bench).await;
-    assert_eq!(proven, transfers + unmoved);
+    assert_eq!(proven, 2 * (transfers + unmoved));
 }

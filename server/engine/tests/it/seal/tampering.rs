@@ -93,9 +93,9 @@ async fn the_first_seal_that_does_not_hold_is_named_with_its_range(pool: PgPool)
             moved,
         ),
         (
-            format!("INSERT INTO transfers OVERRIDING SYSTEM VALUE
+            "INSERT INTO transfers OVERRIDING SYSTEM VALUE
                  SELECT tenant_id, settlement_id, 'goodwill', posting_id, debit_account_id, credit_account_id, currency, amount,
-                     NULL, NULL, posted_at FROM transfers WHERE posting_id = 2"),
+                     NULL, NULL, posted_at FROM transfers WHERE posting_id = 2".to_owned(),
             "DELETE FROM transfers WHERE entry_type = 'goodwill'".to_owned(),
             moved,
         ),
@@ -135,10 +135,10 @@ async fn nothing_is_proven_of_what_was_changed_nor_sealed_on_top(pool: PgPool) {
     let released = "SELECT settlement_id FROM settlements WHERE phase = 'release'";
     let id = sqlx::query_scalar(released).fetch_one(&bench.owner).await;
     let id = SettlementId(id.unwrap());
-    assert!(bench.engine.seal_evidence(id).await.is_ok());
+    assert!(bench.engine.seal_evidence(id, None).await.is_ok());
     let change = "UPDATE settlements SET event_id = NULL WHERE phase = 'release'";
     below(&bench, change).await;
-    let none = bench.engine.seal_evidence(id).await;
+    let none = bench.engine.seal_evidence(id, None).await;
     assert!(matches!(none, Err(ProofError::Broken(..))), "{none:?}");
 
     below(&bench, "UPDATE seals SET root = sha256('x')").await;
