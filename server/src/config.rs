@@ -102,7 +102,7 @@ pub enum Role {
     Console,
     /// Settles events.
     Worker,
-    /// Runs what is due by time: expired sessions, old rejected deliveries, partitions.
+    /// Runs what is due by time: seals, expired sessions, old rejected deliveries, partitions.
     Scheduler,
 }
 
