@@ -6,6 +6,7 @@
 
 mod cast;
 mod crew;
+mod history;
 mod keepsake;
 mod load;
 mod names;
@@ -145,7 +146,7 @@ async fn with_database(args: &DemoArgs, dir: &Path, database: &Database) -> Resu
     let serve = settings(args, dir, database)?;
     let master = serve.data.master_key()?;
     // Connections of its own, so that asking how things stand never waits for the product's.
-    let engine = database.engine(2).await?;
+    let engine = database.engine(4).await?;
     let keepsake = load::ensure(&engine, &master, dir).await?;
     let server = Server::start(&serve).await?;
     let outcome = with_server(args, &engine, server.address(), &keepsake).await;

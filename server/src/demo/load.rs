@@ -12,6 +12,7 @@ use domain::{
 use engine::{
     Engine, action, api_key,
     audit::By,
+    clock::Clock,
     operator::{self, NewOperator},
     price,
     source::{DEFAULT_BODY_LIMIT_BYTES, MasterKey, NewSource},
@@ -22,6 +23,7 @@ use sqlx::PgConnection;
 
 use super::{
     cast::{self, Sender},
+    history,
     keepsake::Keepsake,
     provider::scheme,
     wire::{Mailbox, Purse},
@@ -50,8 +52,11 @@ pub(super) async fn ensure(
 ) -> Result<Keepsake, Failure> {
     let sources = engine.sources().await?;
     if sources.is_empty() {
-        let keepsake = load(engine, master).await?;
+        let began = engine.clock().now() - history::AGO;
+        let past = Engine::new(engine.pool().clone(), Clock::manual(began));
+        let keepsake = load(engine, &past, master).await?;
         keepsake.write(dir)?;
+        history::play(engine, &past, &keepsake.purses).await?;
         return Ok(keepsake);
     }
     let mut connection = engine.pool().acquire().await?;
@@ -66,14 +71,15 @@ pub(super) async fn ensure(
     Err(NotOurs(dir.to_owned()).into())
 }
 
-async fn load(engine: &Engine, master: &MasterKey) -> Result<Keepsake, Failure> {
-    let mailboxes = open_mailboxes(engine, master).await?;
+/// `past` has a clock that stands where the demo's history begins.
+async fn load(engine: &Engine, past: &Engine, master: &MasterKey) -> Result<Keepsake, Failure> {
+    let mailboxes = open_mailboxes(past, master).await?;
     let password = format!("demo-{}", random::<4>()?);
     let mut tx = engine.pool().begin().await?;
-    let tenants = add_tenants(&mut tx, engine).await?;
+    let tenants = add_tenants(&mut tx, past).await?;
     let mut purses = Vec::new();
     for cast in cast::WALLETS {
-        purses.push(open_wallet(&mut tx, engine, cast, tenants[cast.tenant]).await?);
+        purses.push(open_wallet(&mut tx, (engine, past), cast, tenants[cast.tenant]).await?);
     }
     let effective_from = engine.clock().now() - TimeDelta::days(30);
     for model in cast::MODELS {
@@ -81,7 +87,7 @@ async fn load(engine: &Engine, master: &MasterKey) -> Result<Keepsake, Failure> 
             let priced = model.price(currency)?;
             price::add(
                 &mut tx,
-                engine,
+                past,
                 (model.name, priced.currency),
                 &priced.terms,
                 effective_from,
@@ -201,13 +207,12 @@ async fn ask_for_approval(
 
 async fn open_wallet(
     conn: &mut PgConnection,
-    engine: &Engine,
+    (engine, past): (&Engine, &Engine),
     cast: &cast::Wallet,
     tenant: TenantId,
 ) -> Result<Purse, Failure> {
     let currency: Currency = cast.currency.parse()?;
-    let id: WalletId =
-        wallet::open(conn, engine, tenant, cast.name, currency, cast.livemode).await?;
+    let id: WalletId = wallet::open(conn, past, tenant, cast.name, currency, cast.livemode).await?;
     for grant in cast.grants {
         let credit = wallet::Grant {
             tenant,
@@ -220,7 +225,7 @@ async fn open_wallet(
             note: grant.note.to_owned(),
             action: None,
         };
-        wallet::grant(conn, engine, &credit).await?;
+        wallet::grant(conn, past, &credit).await?;
     }
     let name = format!("{} backend", cast.name);
     let api_key = api_key::mint(conn, engine, tenant, &name, cast.livemode)

@@ -3,6 +3,12 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use domain::exception::{Cause, Class, Reach, State};
+use engine::{
+    Engine,
+    exception::views::{self, Filter},
+    page::Cursor,
+};
 use futures::{StreamExt as _, stream};
 use rust_decimal::Decimal;
 use serde_json::Value;
@@ -206,6 +212,27 @@ pub(super) struct Counted {
     pub(super) duplicates: u64,
     pub(super) conflicts: u64,
     pub(super) rejected: u64,
+}
+
+/// A run over everything finds what the provider's statement disagrees about, and nothing else.
+pub(super) async fn exceptions(engine: &Engine) -> Result<Check, Failure> {
+    let run = engine.reconcile(Cause::Scheduled, Some(Reach::Full), None);
+    run.await?;
+    let filter = Filter {
+        state: Some(State::Open),
+        ..Filter::default()
+    };
+    let mut conn = engine.pool().acquire().await?;
+    let open = views::list(&mut conn, &filter, Cursor::Newest).await?;
+    let others = open
+        .rows
+        .iter()
+        .filter(|one| one.class != Class::StatedUsage);
+    Ok(Check::equal(
+        "exceptions beside a statement's",
+        0,
+        others.count(),
+    ))
 }
 
 /// The counts of both sides, line by line.

@@ -61,7 +61,8 @@ pub(super) async fn run(
     let after = counted_since(engine, &before, heard.tally.turned_away).await?;
     let deviations = proof::deviations(part, &heard.jobs).await?;
     let books = books::verify(engine.pool()).await?;
-    let checks = proof::checks(&Planned::of(part), &heard.tally, &after);
+    let mut checks = proof::checks(&Planned::of(part), &heard.tally, &after);
+    checks.push(proof::exceptions(engine).await?);
     screen.line("");
     report(part, &heard, &checks, &deviations, &books)
 }
