@@ -55,6 +55,7 @@ pub mod sign_in;
 mod sources;
 #[cfg(feature = "ssr")]
 mod statements;
+#[cfg(feature = "ssr")]
 mod tasks;
 #[cfg(feature = "ssr")]
 mod wallets;
