@@ -43,6 +43,7 @@ use leptos::{
     context::{provide_context, use_context},
 };
 use leptos_axum::{LeptosRoutes, generate_route_list, render_app_async_with_context};
+use tokio::sync::Semaphore;
 use tower_http::{compression::CompressionLayer, csrf::CsrfLayer};
 use tower_sessions::{
     Expiry, SessionManagerLayer,
@@ -59,6 +60,10 @@ pub use gate::CurrentOperator;
 
 /// Largest form.
 const FORM_BYTES: usize = 64 * 1024;
+/// Most exports that are read at once.
+const EXPORTS: usize = 4;
+/// Most statements that are read at once.
+const UPLOADS: usize = 2;
 /// How long a session lives without being used.
 const IDLE_HOURS: i64 = 12;
 
@@ -69,6 +74,10 @@ pub(crate) struct Console {
     pub(crate) live: bool,
     pub(crate) https: bool,
     pub(crate) hub: Arc<Hub>,
+    /// Exports at once: each holds a connection for as long as its reader takes.
+    pub(crate) exports: Arc<Semaphore>,
+    /// Uploads at once: each holds a connection while its file is read.
+    pub(crate) uploads: Arc<Semaphore>,
 }
 
 /// The console: pages, forms, news and files.
@@ -78,6 +87,8 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         live: args.live,
         https: args.is_https(),
         hub: Arc::clone(hub),
+        exports: Arc::new(Semaphore::new(EXPORTS)),
+        uploads: Arc::new(Semaphore::new(UPLOADS)),
     };
     let sessions = SessionManagerLayer::new(SessionStore::new(engine.clone()))
         .with_name(if console.https {

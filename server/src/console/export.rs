@@ -7,7 +7,7 @@
 mod filters;
 mod lists;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
@@ -20,7 +20,7 @@ use engine::error::StoreError;
 use futures::stream;
 use serde_json::json;
 use sqlx::{Postgres, Transaction};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::OwnedSemaphorePermit;
 
 use self::lists::{List, Place};
 use super::{Console, CurrentOperator};
@@ -34,12 +34,9 @@ pub(super) use self::filters::{event_filter, exception_filter};
 
 pub(super) type Filters = BTreeMap<String, String>;
 
-/// Exports at once: each holds a connection for as long as its reader takes.
-static TURNS: Semaphore = Semaphore::const_new(4);
-
 /// What is sent so far.
 struct Export {
-    _turn: SemaphorePermit<'static>,
+    _turn: OwnedSemaphorePermit,
     books: Transaction<'static, Postgres>,
     list: List,
     /// Where to go on; `None` when everything was sent.
@@ -94,12 +91,14 @@ async fn send(
     filters.remove("page");
     filters.retain(|_, value| !value.trim().is_empty());
     let engine = &console.engine;
-    let turn = TURNS.try_acquire().map_err(|_| {
-        Problem::new(
-            Kind::Overloaded,
-            "Other exports are being read; wait until one has finished.",
-        )
-    })?;
+    let turn = Arc::clone(&console.exports)
+        .try_acquire_owned()
+        .map_err(|_| {
+            Problem::new(
+                Kind::Overloaded,
+                "Other exports are being read; wait until one has finished.",
+            )
+        })?;
     let mut books = engine.snapshot().await?;
     let now = engine.clock().now();
     let list = List::read(&mut books, (console.live, now), (&name, of), &filters).await?;

@@ -21,7 +21,6 @@ use rust_decimal::Decimal;
 use tokio::{
     fs::File,
     io::{AsyncSeekExt, AsyncWriteExt},
-    sync::Semaphore,
 };
 use tower_sessions::Session;
 
@@ -35,9 +34,6 @@ use crate::http::{
 pub(super) const UPLOAD_BYTES: usize = 16 * 1024 * 1024;
 /// Longest text of a field.
 const TEXT_BYTES: usize = 1024;
-
-/// Uploads at once: each holds a connection while its file is read.
-static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// What was typed.
 #[derive(Default)]
@@ -59,7 +55,7 @@ pub(super) async fn upload(
     form: Result<Multipart, MultipartRejection>,
 ) -> Result<Response, Problem> {
     who.must_be(Role::Finance)?;
-    let _turn = TURNS.try_acquire().map_err(|_| {
+    let _turn = console.uploads.try_acquire().map_err(|_| {
         let detail = "Other statements are being read; wait until one has finished.";
         Problem::new(Kind::Overloaded, detail)
     })?;

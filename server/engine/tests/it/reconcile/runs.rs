@@ -90,7 +90,11 @@ async fn there_is_one_run_at_a_time(pool: PgPool) {
     let engine = bench.engine.clone();
     let first = tokio::spawn(async move { engine.reconcile(Cause::Scheduled, None, None).await });
     until_blocked(&bench.owner).await;
-    let second = bench.engine.reconcile(Cause::CommandLine, None, None).await;
+    let second = bench.engine.reconcile(Cause::CommandLine, None, None);
+    let at_once = Duration::from_secs(20);
+    let second = tokio::time::timeout(at_once, second)
+        .await
+        .expect("it does not wait");
     assert!(matches!(second, Err(ReconcileError::Busy)), "{second:?}");
     in_the_way.rollback().await.unwrap();
     assert_eq!(first.await.unwrap().unwrap().found, 0);
@@ -203,6 +207,8 @@ async fn rows_that_cannot_be_read_are_exceptions_and_stop_nothing(pool: PgPool) 
     let damage =
         "UPDATE price_versions SET terms = jsonb_set(terms, '{components,0,price}', '\"cheap\"');
          UPDATE settlements SET amount = 0.000000001 WHERE phase = 'capture';
+         UPDATE accounts SET currency = 'XXXX' WHERE kind = 'breakage';
+         UPDATE balances SET balance = balance + 1 WHERE account_id = (SELECT account_id FROM accounts WHERE kind = 'breakage');
          UPDATE lots SET remaining = remaining - 1";
     below(&bench, damage).await;
     run(&bench).await;
@@ -227,6 +233,7 @@ async fn rows_that_cannot_be_read_are_exceptions_and_stop_nothing(pool: PgPool) 
         of(Class::Content).contains("its content cannot be read"),
         "{lines:?}"
     );
+    assert!(of(Class::Balance).contains("XXXX"), "{lines:?}");
     assert!(
         of(Class::Lots).starts_with("wallet "),
         "the other checks go on: {lines:?}"
@@ -234,6 +241,8 @@ async fn rows_that_cannot_be_read_are_exceptions_and_stop_nothing(pool: PgPool) 
     let mend = "UPDATE price_versions SET terms = jsonb_set(terms, '{components,0,price}', '\"1\"');
          UPDATE settlements SET amount = (SELECT amount FROM transfers t WHERE t.settlement_id = settlements.settlement_id
              AND t.entry_type = 'capture') WHERE phase = 'capture';
+         UPDATE balances SET balance = balance - 1 WHERE account_id = (SELECT account_id FROM accounts WHERE kind = 'breakage');
+         UPDATE accounts SET currency = 'USD' WHERE kind = 'breakage';
          UPDATE lots SET remaining = remaining + 1";
     below(&bench, mend).await;
     let after = run(&bench).await;
