@@ -122,7 +122,7 @@ fn head(one: &Exception) -> AnyView {
 fn repair(one: &Exception, key: Option<String>) -> AnyView {
     let offered = one.class.repair().filter(|_| one.state == State::Open);
     let Some(repair) = offered else {
-        return ().into_any();
+        return acceptance(one, key);
     };
     if !may_act() {
         return view! { <p class="muted">"Putting it right takes the role finance."</p> }
@@ -141,6 +141,30 @@ fn repair(one: &Exception, key: Option<String>) -> AnyView {
             <div class="submit">
                 <Button kind=ButtonKind::Primary>{repair_words(repair)}</Button>
             </div>
+        </form>
+    }
+    .into_any()
+}
+
+/// Accepting a difference to what somebody else says.
+fn acceptance(one: &Exception, key: Option<String>) -> AnyView {
+    if !one.class.may_be_accepted() || one.state != State::Open {
+        return ().into_any();
+    }
+    if !may_act() {
+        return view! { <p class="muted">"Accepting it takes the role finance."</p> }.into_any();
+    }
+    view! {
+        <form class="form" method="post" action=format!("/exceptions/exc_{}/accept", one.id)>
+            <input type="hidden" name="key" value=key/>
+            <Textarea
+                name="why"
+                label="Why it may differ"
+                rows=2
+                required=true
+                hint="It stays accepted while both numbers are what they are now."
+            />
+            <div class="submit"><Button>"Accept the difference"</Button></div>
         </form>
     }
     .into_any()

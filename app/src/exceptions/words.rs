@@ -108,7 +108,7 @@ pub(super) const fn runbook(class: Class) -> &'static str {
             "No worker has looked at it for an hour after it was due. See whether the workers run. Having it looked at again is safe: whatever it settled before cannot settle twice."
         }
         Class::StatedUsage => {
-            "The provider's statement and our usage of the same work differ by more than was allowed. Expected is what the provider states, and there is what we billed. Ask for the event behind it, or for a corrected statement of the same period: uploading that, or an event with the right usage, lets the next run close this. Correcting the charge moves the money and leaves this open, since usage is only what the provider told."
+            "The provider's statement and our usage of the same work differ by more than was allowed. Expected is what the provider states, and there is what we billed. Ask for the event behind it, or for a corrected statement of the same period: uploading that, or an event with the right usage, lets the next run close this. Correcting the charge moves the money and leaves usage as it was told: accept the difference then, saying why."
         }
     }
 }
@@ -133,6 +133,7 @@ pub(super) const fn what_words(what: What) -> &'static str {
         What::Snoozed => "put it off",
         What::Noted => "noted",
         What::Repaired => "put it right",
+        What::Accepted => "accepted the difference",
     }
 }
 

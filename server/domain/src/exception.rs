@@ -137,6 +137,8 @@ code!(
         Noted = "noted",
         /// Something was put right.
         Repaired = "repaired",
+        /// Someone accepted the difference.
+        Accepted = "accepted",
     }
 );
 
@@ -168,6 +170,11 @@ impl Class {
             | Self::Seals
             | Self::StatedUsage => None,
         }
+    }
+
+    /// Whether a person may accept the difference: to what somebody else says, never within our own books.
+    pub fn may_be_accepted(self) -> bool {
+        self == Self::StatedUsage
     }
 
     /// Whether a run of this reach looks everywhere for it. An incremental run reads all balances and all

@@ -56,6 +56,9 @@ pub enum ExceptionError {
     /// Nothing of this class is put right from here.
     #[error("this cannot be put right from here; see what to do below")]
     NoRepair,
+    /// The difference is one within our own books.
+    #[error("this cannot be accepted: our own books have to add up")]
+    NotAcceptable,
     /// What is to be repaired is gone or has an outcome.
     #[error("what is to be repaired is not there any more: run the reconciliation again")]
     Gone,
@@ -178,7 +181,64 @@ pub async fn repair(
     Ok(audit::record(conn, engine, &line).await?)
 }
 
+/// Accepts the difference that an exception tells of, saying why. Runs do not find it again while both
+/// numbers are what they are now.
+///
+/// # Errors
+/// [`ExceptionError`]; the transaction must be rolled back.
+pub async fn accept(
+    conn: &mut PgConnection,
+    engine: &Engine,
+    id: i64,
+    reason: &str,
+    (key, by): (Uuid, By<'_>),
+) -> Result<(), ExceptionError> {
+    let reason = checked(reason)?;
+    let now = engine.clock().now();
+    let locked = store::lock(conn, id)
+        .await?
+        .ok_or(ExceptionError::Unknown)?;
+    if !locked.class.may_be_accepted() {
+        return Err(ExceptionError::NotAcceptable);
+    }
+    let note = store::Note {
+        exception: id,
+        what: What::Accepted,
+        by: by.operator,
+        key,
+        text: Some(reason),
+        at: now,
+    };
+    if !locked.is_open {
+        return Err(ExceptionError::Closed);
+    }
+    if !store::insert_note(conn, &note).await? {
+        return Ok(());
+    }
+    store::insert_acceptance(conn, id, by.operator, now).await?;
+    let object = format!("exc_{id}");
+    let detail = json!({ "subject": locked.subject });
+    let line = by.did("exception.accept", &object, detail, Some(reason));
+    Ok(audit::record(conn, engine, &line).await?)
+}
+
 impl Engine {
+    /// Accepts a difference in a transaction of its own.
+    ///
+    /// # Errors
+    /// [`ExceptionError`].
+    pub async fn accept_exception(
+        &self,
+        id: i64,
+        reason: &str,
+        how: (Uuid, By<'_>),
+    ) -> Result<(), ExceptionError> {
+        let mut tx = self.pool().begin().await.map_err(StoreError::from)?;
+        accept(&mut tx, self, id, reason, how).await?;
+        tx.commit().await.map_err(StoreError::from)?;
+        Ok(())
+    }
+
     /// Takes a step about exceptions in a transaction of its own.
     ///
     /// # Errors

@@ -135,6 +135,11 @@ impl Engine {
             hold_against_statements(self, &mut report).await?;
         }
         let mut tx = self.pool().begin().await?;
+        let accepted = views::accepted(&mut tx, &report.breaks).await?;
+        let mut at = 0_usize..;
+        report
+            .breaks
+            .retain(|_| !at.next().is_some_and(|at| accepted.contains(&at)));
         let now = self.clock().now();
         let from = run.since.map(|position| position.horizon);
         store::mark(&mut tx, run.number, from, report.horizon).await?;

@@ -90,7 +90,7 @@ pub(super) async fn act(
     answer(&session, done, "/exceptions").await
 }
 
-/// One step about one exception: `take`, `give_back`, `snooze`, `note` or `repair`.
+/// One step about one exception: `take`, `give_back`, `snooze`, `note`, `repair` or `accept`.
 pub(super) async fn step(
     State(console): State<Console>,
     Extension(who): Extension<CurrentOperator>,
@@ -131,6 +131,13 @@ async fn take(
             };
             engine.repair_exception(id, text(form, "text"), how).await?;
             return Ok("Put right: the next run closes it");
+        }
+        "accept" => {
+            let [id] = *ids else {
+                return Err(ExceptionError::Unknown);
+            };
+            engine.accept_exception(id, text(form, "why"), how).await?;
+            return Ok("Accepted: the next run over everything closes it");
         }
         _ => return Err(ExceptionError::Unknown),
     };

@@ -247,6 +247,7 @@ async fn the_application_cannot_rewrite_history(owner: PgPool) {
         "provider_references",
         "job_corrections",
         "exception_notes",
+        "exception_acceptances",
         "statements",
         "statement_lines",
         "statement_errors",

@@ -66,6 +66,26 @@ pub(super) async fn insert_note(
     Ok(done.rows_affected() > 0)
 }
 
+/// Accepts the two numbers as they are.
+pub(super) async fn insert_acceptance(
+    conn: &mut PgConnection,
+    id: i64,
+    by: OperatorId,
+    at: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    sqlx::query!(
+        "INSERT INTO exception_acceptances (exception_id, expected, actual, operator_id, at)
+         SELECT exception_id, expected, actual, $2, $3 FROM exceptions WHERE exception_id = $1
+         ON CONFLICT ON CONSTRAINT exception_acceptances_once DO NOTHING",
+        id,
+        by.0,
+        at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 pub(super) async fn set_owner(
     conn: &mut PgConnection,
     id: i64,

@@ -1,10 +1,14 @@
 //! Runs as they are read.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, Utc};
 use domain::exception::{Cause, Outcome, Reach};
+use rust_decimal::Decimal;
 use sqlx::PgConnection;
 
 use crate::{
+    books::Break,
     error::StoreError,
     page::{Cursor, Page},
 };
@@ -97,4 +101,43 @@ pub async fn last_outcome(conn: &mut PgConnection) -> Result<Option<Outcome>, St
     .await?;
     let outcome = word.map(|word| word.parse()).transpose();
     outcome.map_err(|error| StoreError::inconsistent("reconciliation_runs", "outcome", error))
+}
+
+/// Which of the breaks, by their place, a person has accepted with these very numbers.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) async fn accepted(
+    conn: &mut PgConnection,
+    found: &[Break],
+) -> Result<HashSet<usize>, StoreError> {
+    let (places, may): (Vec<_>, Vec<_>) = found
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| one.check.may_be_accepted())
+        .unzip();
+    let classes: Vec<_> = may.iter().map(|one| one.check.as_str()).collect();
+    let subjects: Vec<_> = may.iter().map(|one| one.subject.as_str()).collect();
+    let expected: Vec<_> = may.iter().map(|one| one.expected).collect();
+    let actual: Vec<_> = may.iter().map(|one| one.actual).collect();
+    let rows = sqlx::query_scalar!(
+        r#"SELECT found.place AS "place!"
+           FROM unnest($1::text[], $2::text[], $3::numeric[], $4::numeric[]) WITH ORDINALITY
+               AS found (class, subject, expected, actual, place)
+           JOIN exceptions e ON e.class = found.class AND e.subject = found.subject
+           JOIN exception_acceptances a ON a.exception_id = e.exception_id
+               AND a.expected IS NOT DISTINCT FROM found.expected AND a.actual IS NOT DISTINCT FROM found.actual"#,
+        &classes as &[&str],
+        &subjects as &[&str],
+        &expected as &[Option<Decimal>],
+        &actual as &[Option<Decimal>],
+    )
+    .fetch_all(conn)
+    .await?;
+    let place = |at: i64| {
+        usize::try_from(at - 1)
+            .ok()
+            .and_then(|at| places.get(at).copied())
+    };
+    Ok(rows.into_iter().filter_map(place).collect())
 }

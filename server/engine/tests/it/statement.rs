@@ -1,5 +1,6 @@
 //! Statements: taken in whole or not at all, once, and held against our usage by every run.
 
+mod accepted;
 mod guards;
 mod long;
 

@@ -55,6 +55,8 @@ async fn people_take_snooze_and_note_and_nothing_of_it_closes(pool: PgPool) {
     let without = found.iter().find(|one| one.class == Class::Lots).unwrap();
     let repair = engine.repair_exception(without.id, "because", (engine.mint(), by(ann)));
     assert!(matches!(repair.await, Err(ExceptionError::NoRepair)));
+    let accept = engine.accept_exception(without.id, "so be it", (engine.mint(), by(ann)));
+    assert!(matches!(accept.await, Err(ExceptionError::NotAcceptable)));
 }
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]

@@ -1,0 +1,59 @@
+// What the demo leaves on the desks is cleared by someone who has a keyboard and nothing else.
+
+import { expect, signIn, test } from '../harness/test.js';
+import { sql, world } from '../harness/world.js';
+
+const CLASS = 'usage_is_as_the_provider_says';
+
+/** More stops than any page should have. */
+const MOST = 300;
+
+/** Presses Tab until something has the focus. */
+async function tabTo(page, locator) {
+  for (let stop = 0; stop < MOST; stop += 1) {
+    await page.keyboard.press('Tab');
+    if (await locator.evaluate((element) => element === document.activeElement)) return;
+  }
+  throw new Error(`Tab never comes to ${locator}`);
+}
+
+const LOOKS = [
+  { scripts: 'off', theme: 'light', width: 1280, at: 0 },
+  { scripts: 'on', theme: 'dark', width: 390, at: 1 },
+];
+
+for (const { scripts, theme, width, at } of LOOKS) {
+  test.describe(`scripts ${scripts}, ${theme}, ${width} wide`, () => {
+    test.use({ scripts, role: null, colorScheme: theme, viewport: { width, height: 900 } });
+
+    test('a difference to the provider is looked at, accepted and closed', async ({ page }) => {
+      const found = await sql(
+        world().database,
+        `SELECT 'exc_' || exception_id FROM exceptions WHERE class = '${CLASS}' AND subject LIKE '%video_seconds%'
+         ORDER BY exception_id OFFSET ${at} LIMIT 1`,
+      );
+      await page.goto('/sign-in');
+      await signIn(page, 'finance');
+      await page.goto(`/exceptions?class=${CLASS}&state=open`);
+      await tabTo(page, page.locator(`#${found}`).getByRole('link').first());
+      await page.keyboard.press('Enter');
+      await expect(page.locator('.object-head')).toContainText('Someone takes it');
+      await tabTo(page, page.getByLabel('Why it may differ'));
+      await page.keyboard.type('They count the preview as well, by contract');
+      await tabTo(page, page.getByRole('button', { name: 'Accept the difference' }));
+      await page.keyboard.press('Enter');
+      await expect(page.getByRole('status').filter({ hasText: 'Accepted' })).toBeVisible();
+      const place = page.url();
+      // Another story may have a run going on.
+      await expect(async () => {
+        await page.goto('/reconciliation');
+        await tabTo(page, page.getByRole('button', { name: 'Check everything now' }));
+        await page.keyboard.press('Enter');
+        await expect(page.locator('.flash')).not.toContainText('going on', { timeout: 500 });
+      }).toPass();
+      await page.goto(place);
+      await expect(page.locator('.object-head')).toContainText('Closed');
+      await expect(page.locator('#notes')).toContainText('accepted the difference');
+    });
+  });
+}
