@@ -64,7 +64,7 @@ for (const { scripts, theme, width, from, to } of LOOKS) {
       const place = page.url();
       await upload(page, terms, stated);
       await expect(page).toHaveURL(place);
-      await expect(page.getByRole('status').filter({ hasText: 'uploaded before' })).toBeVisible();
+      await expect(page.locator('.flash').filter({ hasText: 'uploaded before' })).toBeVisible();
 
       await check(page);
       await page.goto('/exceptions?class=usage_is_as_the_provider_says&state=open');
