@@ -32,7 +32,7 @@ pub(crate) fn AboutAll(
         Kind::Repair => "Put all of these right…",
     };
     view! {
-        <form method="post" action="/tasks">
+        <form class="about-all" method="post" action="/tasks">
             <input type="hidden" name="key" value=key/>
             <input type="hidden" name="kind" value=kind.as_str()/>
             <input type="hidden" name="filter" value=query.filters()/>

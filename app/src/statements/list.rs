@@ -81,7 +81,7 @@ fn Statements(
         <Frame title="Statements">
             <PageHead
                 title="Statements"
-                lead="What providers say they did or billed, against our usage. Every reconciliation checks the newest of each period again."
+                lead="What providers say they did or billed, against our usage. Every full run checks the newest of each period again."
             />
             <div class="filters">
                 <ViewLinks label="Views" links/>

@@ -214,7 +214,7 @@ impl<'t> Open<'t> {
                 )
             }
             Outcome::MissingWithProvider => {
-                format!("we have {ours} {meter} for {reference}, which {source} does not state")
+                format!("{source} does not state {reference}, for which we have {ours} {meter}")
             }
             Outcome::Differs | Outcome::Matched | Outcome::WithinTolerance | Outcome::Timing => {
                 format!("{source} states {theirs} {meter} for {reference}, we have {ours}")
