@@ -18,8 +18,8 @@ const CAPTURE: &str = include_str!("sql/capture.sql");
 const BALANCES: &str = include_str!("sql/balances.sql");
 const OFFSET: &str = include_str!("sql/offset.sql");
 
-/// Wallets the settlements are spread over.
-const WALLETS: u32 = 2000;
+/// Jobs of a wallet, so that a page is as full in small books as in large ones.
+const JOBS_OF_A_WALLET: u32 = 50;
 /// Settlements of the small books that pages are compared with.
 const SMALL: u32 = 10_000;
 /// Pages read at each size.
@@ -33,7 +33,14 @@ pub(crate) async fn measure(options: &Options, cluster: &Cluster) -> Result<Vec<
     let small = pages(cluster, "quittance_bench_small", SMALL / 2).await?;
     let name = "quittance_bench_recon";
     let repetitions = u32::try_from(options.repetitions)?;
-    let at = settle::filled(cluster, name, jobs + repetitions * new, WALLETS, 0).await?;
+    let at = settle::filled(
+        cluster,
+        name,
+        jobs + repetitions * new,
+        jobs / JOBS_OF_A_WALLET,
+        0,
+    )
+    .await?;
     let mut watch = at.connect().await?;
     capture(&mut watch, 1, jobs).await?;
     let engine = Engine::new(database::connect(&at, 4).await?, Clock::system());
@@ -158,7 +165,8 @@ async fn planted(engine: &Engine, watch: &mut PgConnection) -> Result<Line, Fail
 type Times = Vec<f64>;
 
 async fn pages(cluster: &Cluster, name: &str, jobs: u32) -> Result<Times, Failure> {
-    let at: PgConnectOptions = settle::filled(cluster, name, jobs, WALLETS, 0).await?;
+    let at: PgConnectOptions =
+        settle::filled(cluster, name, jobs, jobs / JOBS_OF_A_WALLET, 0).await?;
     let mut watch = at.connect().await?;
     capture(&mut watch, 1, jobs).await?;
     let engine = Engine::new(database::connect(&at, 4).await?, Clock::system());
