@@ -272,3 +272,37 @@ async fn a_run_that_fails_is_told(pool: PgPool) {
         Some(Outcome::InOrder)
     );
 }
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn a_run_that_died_is_abandoned_and_the_next_starts_over(pool: PgPool) {
+    let (bench, _) = busy(pool).await;
+    below(&bench, "UPDATE lots SET remaining = remaining - 1").await;
+    let mut in_the_way = bench.owner.begin().await.unwrap();
+    let lock = "LOCK TABLE lots IN ACCESS EXCLUSIVE MODE";
+    sqlx::query(lock).execute(&mut *in_the_way).await.unwrap();
+    let engine = bench.engine.clone();
+    let doomed = tokio::spawn(async move { engine.reconcile(Cause::Scheduled, None, None).await });
+    until_blocked(&bench.owner).await;
+    doomed.abort();
+    assert!(doomed.await.unwrap_err().is_cancelled());
+    in_the_way.rollback().await.unwrap();
+    // Its lock goes with its connection, which the pool gives up in its own time.
+    let mut next = bench.engine.reconcile(Cause::Scheduled, None, None).await;
+    while matches!(next, Err(ReconcileError::Busy)) {
+        tokio::task::yield_now().await;
+        next = bench.engine.reconcile(Cause::Scheduled, None, None).await;
+    }
+    let found = next.unwrap();
+    assert_eq!(
+        (found.found, found.opened),
+        (2, 2),
+        "none of it was written before"
+    );
+    let outcomes: Vec<_> = history(&bench.engine)
+        .await
+        .iter()
+        .map(|run| run.outcome)
+        .collect();
+    let died = [Outcome::InOrder, Outcome::Abandoned, Outcome::Exceptions];
+    assert_eq!(outcomes, died);
+}
