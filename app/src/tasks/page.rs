@@ -41,7 +41,8 @@ fn Whole(task: Task, items: Vec<Item>, sums: Vec<Money>) -> AnyView {
     let crumbs = vec![Crumb::link("Tasks", "/tasks"), Crumb::here(title.clone())];
     let head = head(&task);
     let told = promised(&task, &items, sums);
-    let forms = forms(&task);
+    let can = items.iter().any(|item| item.promise != Promise::Cannot);
+    let forms = forms(&task, can);
     let kind = task.kind;
     let rows = items
         .into_iter()
@@ -132,7 +133,8 @@ fn promised(task: &Task, items: &[Item], sums: Vec<Money>) -> AnyView {
     view! { {format!("{verb}: {}.", parts.join(", "))}{amounts.collect_view()} }.into_any()
 }
 
-fn forms(task: &Task) -> AnyView {
+/// Starting and stopping; what can do nothing is not started.
+fn forms(task: &Task, can: bool) -> AnyView {
     if task.state == State::Done || task.state == State::Cancelled {
         let reason = task.reason.clone();
         return reason
@@ -156,7 +158,7 @@ fn forms(task: &Task) -> AnyView {
         }
     };
     let does = headline(task);
-    let starting = (task.state == State::Draft).then(|| {
+    let starting = (task.state == State::Draft && can).then(|| {
         view! {
             <p class="muted">{what}</p>
             <form class="form" method="post" action=start>
