@@ -69,6 +69,17 @@ impl StoreError {
         error
     }
 
+    /// Whether a lock was not to be had within the time that was set for it.
+    pub fn gave_way(&self) -> bool {
+        match self {
+            // lock_not_available
+            Self::Database(sqlx::Error::Database(error)) => {
+                error.code().is_some_and(|code| code == "55P03")
+            }
+            Self::Database(_) | Self::Inconsistent { .. } => false,
+        }
+    }
+
     /// Whether a statement took longer than its time limit.
     pub fn timed_out(&self) -> bool {
         match self {

@@ -61,6 +61,9 @@ pub enum TaskError {
     /// The reason is too short or too long.
     #[error("a task needs a reason of 10 to 500 characters")]
     NoReason,
+    /// Real work holds what the rehearsal needs.
+    #[error("work on some of these goes on just now; try it again")]
+    InTheWay,
     /// It is further than that.
     #[error("the task is {0} already")]
     Further(State),

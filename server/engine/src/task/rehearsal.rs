@@ -8,6 +8,7 @@ use crate::{
     Engine,
     error::StoreError,
     exception::views,
+    ledger::PostError,
     settlement::{self, Claim, Patience, Prices, Setting},
 };
 
@@ -33,18 +34,31 @@ impl Rehearsed {
 /// What a replay of each event would post. All of them together, as a worker takes them; where that fails,
 /// each alone.
 pub(super) async fn replays(engine: &Engine, events: &[i64]) -> Result<Vec<Rehearsed>, TaskError> {
-    if let Ok(all) = together(engine, events).await {
-        return Ok(all);
-    }
+    match together(engine, events).await {
+        Ok(all) => return Ok(all),
+        Err(error) => about_an_event(error)?,
+    };
     let mut all = Vec::with_capacity(events.len());
     for event in events {
         match together(engine, &[*event]).await {
             Ok(mut one) => all.append(&mut one),
-            Err(error @ StoreError::Database(_)) if !error.is_refusal() => return Err(error.into()),
-            Err(error) => all.push(Rehearsed::cannot(*event, error.innermost().to_string())),
+            Err(error) => {
+                let error = about_an_event(error)?;
+                all.push(Rehearsed::cannot(*event, error.innermost().to_string()));
+            }
         }
     }
     Ok(all)
+}
+
+/// The error if an event is at fault. That the storage failed, or that real work holds what a rehearsal
+/// needs, says nothing about an event.
+fn about_an_event(error: StoreError) -> Result<StoreError, TaskError> {
+    match error {
+        error if error.gave_way() => Err(TaskError::InTheWay),
+        error @ StoreError::Database(_) if !error.is_refusal() => Err(error.into()),
+        error => Ok(error),
+    }
 }
 
 async fn together(engine: &Engine, events: &[i64]) -> Result<Vec<Rehearsed>, StoreError> {
@@ -70,7 +84,10 @@ async fn together(engine: &Engine, events: &[i64]) -> Result<Vec<Rehearsed>, Sto
     if let Err(error) = settled {
         tx.rollback().await?;
         return Err(match error {
-            settlement::SettleError::Store(error) => error,
+            settlement::SettleError::Store(error)
+            | settlement::SettleError::Post(
+                PostError::Store(error) | PostError::Overdrawn(error),
+            ) => error,
             other => StoreError::inconsistent("events", "state", other),
         });
     }

@@ -275,3 +275,25 @@ async fn a_task_of_nothing_or_of_too_much_is_not_made(pool: PgPool) {
     let (_, items) = read(&bench, unknown.id).await;
     assert_eq!(items[0].promise, Promise::Cannot);
 }
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn a_rehearsal_gives_way_and_blames_no_event(pool: PgPool) {
+    let bench = Bench::new(pool).await;
+    let who = bench.operator("ann").await;
+    let (events, jobs) = late(&bench).await;
+    let mut at_work = bench.owner.begin().await.unwrap();
+    let lock = "SELECT FROM jobs WHERE job_id = $1 FOR UPDATE";
+    let taken = sqlx::query(lock).bind(jobs[0].0).execute(&mut *at_work);
+    taken.await.unwrap();
+    let task = new(
+        &bench,
+        Kind::Replay,
+        events.iter().map(|one| one.0).collect(),
+    );
+    let made = bench.engine.make_task(&task, by(who)).await;
+    assert!(matches!(made, Err(TaskError::InTheWay)), "{made:?}");
+    at_work.rollback().await.unwrap();
+    bench.engine.make_task(&task, by(who)).await.unwrap();
+    let (_, items) = read(&bench, task.id).await;
+    assert_eq!(items[0].promise, Promise::Posts);
+}
