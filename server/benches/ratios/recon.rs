@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use domain::exception::{Cause, Reach};
 use engine::{
-    Engine, clock::Clock, database, ledger::views as ledger, page::Cursor, reconcile::Tally,
+    Engine, books::verify_balances, clock::Clock, database, ledger::views as ledger, page::Cursor,
+    reconcile::Tally,
 };
 use sqlx::{ConnectOptions as _, PgConnection, postgres::PgConnectOptions};
 
@@ -15,7 +16,6 @@ use crate::{
 };
 
 const CAPTURE: &str = include_str!("sql/capture.sql");
-const BALANCES: &str = include_str!("sql/balances.sql");
 const OFFSET: &str = include_str!("sql/offset.sql");
 
 /// Jobs of a wallet, so that a page is as full in small books as in large ones.
@@ -82,14 +82,14 @@ async fn runs(
     (jobs, new): (u32, u32),
     repetitions: usize,
 ) -> Result<Vec<Line>, Failure> {
-    let (mut full, mut incremental, mut bare) = (vec![], vec![], vec![]);
+    let (mut full, mut incremental, mut balances) = (vec![], vec![], vec![]);
     let mut wrong = 0;
     let mut last = jobs;
     for repetition in 1..=repetitions {
         eprintln!("recon: repetition {repetition} of {repetitions}");
         let start = Instant::now();
-        sqlx::raw_sql(BALANCES).execute(&mut *watch).await?;
-        bare.push(start.elapsed().as_secs_f64());
+        wrong += verify_balances(engine.pool()).await?.breaks.len();
+        balances.push(start.elapsed().as_secs_f64());
         let (tally, seconds) = run(engine, Reach::Full).await?;
         wrong += tally.found;
         full.push(seconds);
@@ -106,7 +106,7 @@ async fn runs(
         .fetch_one(&mut *watch)
         .await?;
     let millions = transfers as f64 / 1e6;
-    let (full, incremental, bare) = (median(full), median(incremental), median(bare));
+    let (full, incremental, balances) = (median(full), median(incremental), median(balances));
     let line = |what: &str, ours, reference, target| Line {
         goal: "G15",
         what: what.to_owned(),
@@ -116,16 +116,16 @@ async fn runs(
     };
     Ok(vec![
         line(
-            "balances alone, seconds / million transfers",
-            bare,
+            "every balance added up, seconds / million transfers",
+            balances,
             millions,
             Target::AtMost(0.2),
         ),
         line(
-            "full run, every check, seconds / million transfers",
+            "full run, every check and hash, seconds / million transfers",
             full,
             millions,
-            Target::AtMost(0.2),
+            Target::Told,
         ),
         line(
             "incremental run, 1 % new, seconds / full run",

@@ -25,6 +25,8 @@ pub(crate) enum Target {
     AtMost(f64),
     /// Exactly: counts that must be equal.
     Exactly(f64),
+    /// No bound: what it takes.
+    Told,
 }
 
 impl Line {
@@ -41,6 +43,7 @@ impl Line {
             Target::AtLeast(bound) => self.ratio() >= bound,
             Target::AtMost(bound) => self.ratio() <= bound,
             Target::Exactly(count) => self.ours == count,
+            Target::Told => return "",
         };
         if met { "met" } else { "NOT MET" }
     }
@@ -52,6 +55,7 @@ impl fmt::Display for Target {
             Self::AtLeast(bound) => write!(f, ">= {bound}"),
             Self::AtMost(bound) => write!(f, "<= {bound:.3}"),
             Self::Exactly(count) => write!(f, "= {count}"),
+            Self::Told => Ok(()),
         }
     }
 }

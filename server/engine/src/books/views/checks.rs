@@ -143,6 +143,15 @@ pub(in crate::books) async fn run_checks(
     lots::run(conn, report, since).await
 }
 
+/// The checks of balances against transfers, and of balances against each other.
+pub(in crate::books) async fn check_balances(
+    conn: &mut PgConnection,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    accounts::every_balance(conn, report).await?;
+    accounts::trial_balance(conn, report).await
+}
+
 /// Events that a worker should have decided long before `due_before`.
 pub(in crate::books) async fn stuck_events(
     conn: &mut PgConnection,
