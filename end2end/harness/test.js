@@ -85,3 +85,14 @@ export async function signIn(page, role, password = world().password) {
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
+
+/** Looks at everything; another story may have a run going on. `press` sends the form by its button. */
+export async function checkEverything(page, press = (button) => button.click()) {
+  await expect(async () => {
+    await page.goto('/reconciliation');
+    await press(page.getByRole('button', { name: 'Check everything now' }));
+    // The answer comes when the run is over.
+    await expect(page.locator('.flash')).toBeVisible({ timeout: 30_000 });
+    await expect(page.locator('.flash')).not.toContainText('going on', { timeout: 500 });
+  }).toPass();
+}

@@ -2,7 +2,7 @@
 // the run that finds it right. In both themes, wide and narrow, with and without scripts.
 
 import { violations } from '../harness/axe.js';
-import { expect, signIn, test } from '../harness/test.js';
+import { checkEverything, expect, signIn, test } from '../harness/test.js';
 import { sql, world } from '../harness/world.js';
 
 /** Each look breaks an account of its own, of test money, so that no other story notices. */
@@ -19,15 +19,6 @@ async function tamper(kind) {
   return sql(world().database, `SELECT 'acct_' || replace(account_id::text, '-', '') FROM (${chosen}) AS a`);
 }
 
-/** Starts a run; another story may have one going on. */
-async function check(page) {
-  await expect(async () => {
-    await page.goto('/reconciliation');
-    await page.getByRole('button', { name: 'Check everything now' }).click();
-    await expect(page.locator('.flash')).not.toContainText('going on', { timeout: 500 });
-  }).toPass();
-}
-
 for (const { scripts, theme, width, account } of LOOKS) {
   test.describe(`scripts ${scripts}, ${theme}, ${width} wide`, () => {
     test.use({ scripts, role: null, colorScheme: theme, viewport: { width, height: 900 } });
@@ -40,7 +31,7 @@ for (const { scripts, theme, width, account } of LOOKS) {
       await page.goto('/sign-in');
       await signIn(page, 'finance');
       const subject = await tamper(account);
-      await check(page);
+      await checkEverything(page);
       await expect(page.locator('#runs tbody tr').first()).toContainText('exception');
       await isAccessible();
 
@@ -63,7 +54,7 @@ for (const { scripts, theme, width, account } of LOOKS) {
       await page.getByRole('button', { name: 'Write the balance anew from its transfers' }).click();
       await expect(page.getByRole('status').filter({ hasText: 'the next run closes it' })).toBeVisible();
       const place = page.url();
-      await check(page);
+      await checkEverything(page);
       await page.goto(place);
       await expect(page.locator('.object-head')).toContainText('Closed');
       await expect(page.locator('#notes')).toContainText('did not find it any more');

@@ -2,7 +2,7 @@
 // disagrees becomes an exception that a corrected statement closes. With and without scripts.
 
 import { violations } from '../harness/axe.js';
-import { expect, signIn, test } from '../harness/test.js';
+import { checkEverything, expect, signIn, test } from '../harness/test.js';
 import { sql, world } from '../harness/world.js';
 
 /** Each look speaks of a period of its own, long before the demo, so that no other story notices. */
@@ -25,15 +25,6 @@ async function upload(page, { source, from, to }, text) {
   await form.getByLabel('Day after the last').fill(to);
   await form.getByLabel('File').setInputFiles({ name: 'stated.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
   await form.getByRole('button', { name: 'Upload and check' }).click();
-}
-
-/** Starts a run; another story may have one going on. */
-async function check(page) {
-  await expect(async () => {
-    await page.goto('/reconciliation');
-    await page.getByRole('button', { name: 'Check everything now' }).click();
-    await expect(page.locator('.flash')).not.toContainText('going on', { timeout: 500 });
-  }).toPass();
 }
 
 for (const { scripts, theme, width, from, to } of LOOKS) {
@@ -66,7 +57,7 @@ for (const { scripts, theme, width, from, to } of LOOKS) {
       await expect(page).toHaveURL(place);
       await expect(page.locator('.flash').filter({ hasText: 'uploaded before' })).toBeVisible();
 
-      await check(page);
+      await checkEverything(page);
       await page.goto('/exceptions?class=usage_is_as_the_provider_says&state=open');
       const row = page.locator('#exceptions tbody tr').filter({ hasText: reference });
       await row.getByRole('link').first().click();
@@ -80,7 +71,7 @@ for (const { scripts, theme, width, from, to } of LOOKS) {
       await expect(page.locator('.object-head')).toContainText('Agrees');
       await page.goto(place);
       await expect(page.locator('.object-head')).toContainText('Superseded');
-      await check(page);
+      await checkEverything(page);
       await page.goto(exception);
       await expect(page.locator('.object-head')).toContainText('Closed');
     });
