@@ -29,7 +29,7 @@ fn place(label: &str, href: &str, glyph: Glyph, key: &'static str) -> Place {
 #[component]
 pub(super) fn Rail(frame: FrameData) -> AnyView {
     let path = frame.path().to_owned();
-    let books = vec![
+    let work = vec![
         place("Overview", "/", Glyph::Overview, "o"),
         place("Jobs", "/jobs", Glyph::Jobs, "j"),
         place("Events", "/events", Glyph::Events, "e"),
@@ -48,15 +48,17 @@ pub(super) fn Rail(frame: FrameData) -> AnyView {
             key: None,
         })
         .collect();
+    let books = vec![
+        place("Reconciliation", "/reconciliation", Glyph::Check, "r"),
+        place("Statements", "/statements", Glyph::Settlements, "m"),
+        place("Tasks", "/tasks", Glyph::Quarantine, "k"),
+        place("Audit", "/audit", Glyph::Audit, "a"),
+        place("Seals", "/seals", Glyph::Lock, "l"),
+    ];
     let set_up = vec![
         place("Sources", "/sources", Glyph::Sources, "u"),
         place("Prices", "/prices", Glyph::Prices, "p"),
         place("Thresholds", "/thresholds", Glyph::Settings, "t"),
-        place("Statements", "/statements", Glyph::Settlements, "m"),
-        place("Audit", "/audit", Glyph::Audit, "a"),
-        place("Seals", "/seals", Glyph::Lock, "l"),
-        place("Reconciliation", "/reconciliation", Glyph::Check, "r"),
-        place("Tasks", "/tasks", Glyph::Quarantine, "k"),
     ];
     let desks = (!desks.is_empty()).then(|| {
         view! { <h2 id="rail-desks">"Desks"</h2>{places(desks, &path, Some("rail-desks"))} }
@@ -64,8 +66,10 @@ pub(super) fn Rail(frame: FrameData) -> AnyView {
     view! {
         <nav class="rail" id="rail" popover aria-label="Console">
             <Brand/>
-            {places(books, &path, None)}
+            {places(work, &path, None)}
             {desks}
+            <h2 id="rail-books">"Books"</h2>
+            {places(books, &path, Some("rail-books"))}
             <h2 id="rail-set-up">"Set-up"</h2>
             {places(set_up, &path, Some("rail-set-up"))}
         </nav>
