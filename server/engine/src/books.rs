@@ -1,9 +1,10 @@
 //! Verifying the books: everything that must add up is added up again, from the rows.
 //!
-//! One read-only transaction on one snapshot, so work that goes on meanwhile is either wholly in it or
-//! not at all. Each break is one line that names the ids and the numbers; a check that cannot read the rows
-//! is a break too, and the other checks go on. Cost: a few passes over transfers, settlements, jobs and
-//! lots, or over what was written since a position; only breaks are kept in memory.
+//! One snapshot, so work that goes on meanwhile is either wholly in it or not at all; two connections read
+//! it, one for what the database adds up and one for what is hashed here. Each break is one line that names
+//! the ids and the numbers; a check that cannot read the rows is a break too, and the other checks go on.
+//! Cost: a few passes over transfers, settlements, jobs and lots, or over what was written since a position;
+//! only breaks are kept in memory.
 
 mod views;
 
