@@ -86,6 +86,8 @@ async function choose(database) {
     blockedJob: await pick(id('job', 'job_id'), `jobs ${live} AND state = 'blocked' ORDER BY job_id`),
     event: await pick(event, `events ${live} AND state = 'applied' AND kind LIKE 'job.%' ORDER BY event_id`),
     conflict: await pick(event, `conflicts ${live} ORDER BY event_id`),
+    exception: await pick("'exc_' || exception_id", "exceptions WHERE state = 'open' ORDER BY exception_id"),
+    statement: await pick(id('stmt', 'statement_id'), 'statements WHERE accepted ORDER BY statement_id'),
     settlement: await pick(id('stl', 'settlement_id'), `settlements ${live} AND phase = 'capture' ORDER BY settlement_id`),
     action: await pick(id('act', 'action_id'), `actions ${live} AND state = 'waiting' ORDER BY action_id`),
     wallet: await pick(id('wallet', 'wallet_id'), `wallets ${live} AND currency = 'EUR' ORDER BY wallet_id`),
