@@ -5,6 +5,7 @@ mod bar;
 mod data;
 mod error_page;
 mod frame;
+mod kept;
 mod rail;
 
 use http::HeaderValue;
@@ -19,6 +20,7 @@ use crate::routes::App;
 pub use data::{Desk, Flash, FrameData, Mode, Operator, Theme};
 pub use error_page::{ErrorDocument, ErrorKind, ErrorPage, NotFoundPage};
 pub use frame::{Crumb, Frame, PlainFrame};
+pub use kept::Kept;
 
 /// The whole document. The server calls it once a request, after it has provided [`FrameData`].
 pub fn shell(options: LeptosOptions) -> impl IntoView {

@@ -1,5 +1,6 @@
 //! Sign-in. The form posts to `/sign-in`; a refusal comes back as `?refused=…` with the e-mail
-//! kept, never the reason in detail, so that the page does not tell which half was wrong.
+//! kept, never the reason in detail, so that the page does not tell which half was wrong. It also stands in
+//! for the answer to a form that was sent after its session had ended, and carries what was typed.
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
@@ -23,7 +24,11 @@ pub fn SignInPage() -> AnyView {
         field: "email".into(),
         message: message.into(),
     });
-    let mode = FrameData::current().mode.word();
+    let frame = FrameData::current();
+    let mode = frame.mode.word();
+    let kept = frame
+        .kept
+        .and_then(|kept| serde_json::to_string(&kept).ok());
     view! {
         <PlainFrame title="Sign in">
             <div>
@@ -32,6 +37,7 @@ pub fn SignInPage() -> AnyView {
             </div>
             <Form action="/sign-in" refusal="Not signed in" errors=errors.into_iter().collect()>
                 <input type="hidden" name="back" value=back/>
+                {kept.map(|kept| view! { <input type="hidden" name="kept" value=kept/> })}
                 <Field
                     name="email"
                     label="E-mail"

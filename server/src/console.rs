@@ -14,6 +14,7 @@ mod gate;
 mod headers;
 pub mod hub;
 mod jump;
+mod kept;
 mod live;
 mod preferences;
 mod problem_page;
@@ -78,6 +79,8 @@ pub(crate) struct Console {
     pub(crate) exports: Arc<Semaphore>,
     /// Uploads at once: each holds a connection while its file is read.
     pub(crate) uploads: Arc<Semaphore>,
+    /// What pages are drawn with outside of their routes.
+    pub(crate) options: LeptosOptions,
 }
 
 /// The console: pages, forms, news and files.
@@ -89,6 +92,7 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         hub: Arc::clone(hub),
         exports: Arc::new(Semaphore::new(EXPORTS)),
         uploads: Arc::new(Semaphore::new(UPLOADS)),
+        options: site::leptos_options(args),
     };
     let sessions = SessionManagerLayer::new(SessionStore::new(engine.clone()))
         .with_name(if console.https {
@@ -104,10 +108,6 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
     let csrf = CsrfLayer::new().with_rejection_response(|_| {
         Problem::new(Kind::Forbidden, "A form of another site cannot act here.").into_response()
     });
-    let drawn = problem_page::Pages {
-        console: console.clone(),
-        options: site::leptos_options(args),
-    };
     Router::new()
         .route("/sign-in", post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
@@ -148,7 +148,10 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .layer(sessions)
         .layer(csrf)
         .layer(DefaultBodyLimit::max(FORM_BYTES))
-        .layer(middleware::from_fn_with_state(drawn, problem_page::show))
+        .layer(middleware::from_fn_with_state(
+            console.clone(),
+            problem_page::show,
+        ))
         .merge(site::routes(args))
         .layer(middleware::from_fn_with_state(console, headers::secure))
         .layer(CompressionLayer::new())

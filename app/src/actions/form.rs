@@ -2,7 +2,7 @@
 //! here: the form leads to a dry run.
 //!
 //! A form that was refused comes back with what was typed in the address, and the page says what is
-//! wrong with it by the same rules.
+//! wrong with it by the same rules. So does one that was sent after the session had ended.
 
 use domain::action::{Category, Kind, Request, Subject, Target, Typed, Wrong};
 use domain::id::{ActionId, JobId, SettlementId, TenantId, WalletId};
@@ -35,9 +35,11 @@ struct Returned {
 impl Returned {
     fn read() -> Self {
         let query = use_query_map().read_untracked().clone();
-        let text = |key: &str| query.get(key).unwrap_or_default();
+        // The one form of this page.
+        let kept = FrameData::current().kept.unwrap_or_default();
+        let text = |key: &str| kept.text_or(key, &query.get(key).unwrap_or_default());
         Self {
-            key: query.get("key").and_then(|key| key.parse().ok()),
+            key: text("key").parse().ok(),
             amount: text("amount"),
             expires: text("expires"),
             category: text("category"),

@@ -15,7 +15,7 @@ use super::words::{
 };
 use crate::context::{PageError, may_act, page};
 use crate::freezes::held_back;
-use crate::shell::{Crumb, Frame, FrameData};
+use crate::shell::{Crumb, Frame, FrameData, Kept};
 use crate::ui::{
     AmountText, BalanceShift, Button, ButtonKind, Fact, Id, KeyValue, Move, NextStep, ObjectHead,
     Pair, ProofTimeline, Related, RelatedLink, Section, Sentence, Step, Textarea, Time, TimeStyle,
@@ -304,14 +304,16 @@ fn withdraw_form(id: ActionId, label: &'static str) -> impl IntoView {
 fn check_forms(action: &Action, obstacle: Option<String>) -> AnyView {
     let id = action.id;
     let label = format!("Approve: {}", effect(&action.request, false));
+    let refuse = format!("/actions/{id}/refuse");
+    let value = Kept::of(&refuse).text("reason");
     view! {
         <form class="form" method="post" action=format!("/actions/{id}/approve")>
             <div class="submit">
                 <Button kind=ButtonKind::Primary refused=obstacle>{label}</Button>
             </div>
         </form>
-        <form class="form" method="post" action=format!("/actions/{id}/refuse")>
-            <Textarea name="reason" label="Why not" rows=2 required=true hint="10 to 500 characters; its maker reads it."/>
+        <form class="form" method="post" action=refuse>
+            <Textarea name="reason" label="Why not" value rows=2 required=true hint="10 to 500 characters; its maker reads it."/>
             <div class="submit"><Button>"Refuse"</Button></div>
         </form>
     }

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::words::form_title;
 use crate::context::{may_set_up, page};
-use crate::shell::Frame;
+use crate::shell::{Frame, Kept};
 use crate::ui::{
     Amount, Button, ButtonKind, Choice, Column, DataTable, EmptyKind, EmptyState, Field, Form,
     PageHead, Section, SelectField, StateBadge, Time, TimeStyle, Tone,
@@ -96,6 +96,7 @@ fn line(row: Threshold, is_in_force: bool) -> AnyView {
 }
 
 fn form() -> AnyView {
+    let kept = Kept::of("/thresholds");
     let kinds = Kind::ALL
         .iter()
         .filter(|kind| kind.has_threshold())
@@ -110,11 +111,12 @@ fn form() -> AnyView {
     view! {
         <Section title="Set a threshold" id="set">
             <Form action="/thresholds">
-                <SelectField name="action" label="Action" choices=kinds selected=String::new()/>
-                <SelectField name="currency" label="Currency" choices=currencies selected=String::new()/>
+                <SelectField name="action" label="Action" choices=kinds selected=kept.text("action")/>
+                <SelectField name="currency" label="Currency" choices=currencies selected=kept.text("currency")/>
                 <Field
                     name="above"
                     label="Alone up to"
+                    value=kept.text("above")
                     inputmode="decimal"
                     autocomplete="off"
                     required=true

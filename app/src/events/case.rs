@@ -8,6 +8,7 @@ use engine::case::views::Decision;
 use leptos::prelude::*;
 
 use crate::context::may_act;
+use crate::shell::Kept;
 use crate::ui::{Amount, Button, ButtonKind, Section, Textarea, Time, TimeStyle};
 use crate::words::money;
 
@@ -71,12 +72,14 @@ fn open(event: EventId) -> AnyView {
     if !may_act() {
         return view! { <p class="muted">"Deciding takes the role finance."</p> }.into_any();
     }
+    let decide = format!("/events/{event}/decide");
+    let value = Kept::of(&decide).text("reason");
     view! {
         <p class="muted">
             "Replaying is safe: whatever it settled before cannot settle twice. Dismissing leaves it on record, and nothing changes."
         </p>
-        <form class="form" method="post" action=format!("/events/{event}/decide")>
-            <Textarea name="reason" label="Reason" rows=2 required=true hint="10 to 500 characters, for whoever reads the books later."/>
+        <form class="form" method="post" action=decide>
+            <Textarea name="reason" label="Reason" value rows=2 required=true hint="10 to 500 characters, for whoever reads the books later."/>
             <div class="submit">
                 <Button kind=ButtonKind::Primary name="decision" value=CaseDecision::Replay.as_str()>"Look at it again"</Button>
                 <Button name="decision" value=CaseDecision::Dismiss.as_str()>"Dismiss it"</Button>
@@ -99,11 +102,13 @@ pub(super) fn KeepFirst(
     }
     let name = format!("reason-{conflict}");
     let label = format!("Reason for keeping the first, against content {conflict}");
+    let decide = format!("/events/{event}/decide");
+    let value = Kept::of(&decide).text(&name);
     view! {
-        <form class="form" method="post" action=format!("/events/{event}/decide")>
+        <form class="form" method="post" action=decide>
             <input type="hidden" name="conflict" value=conflict.to_string()/>
             <input type="hidden" name="field" value=name.clone()/>
-            <Textarea name label rows=2 required=true hint="10 to 500 characters, for whoever reads the books later."/>
+            <Textarea name label value rows=2 required=true hint="10 to 500 characters, for whoever reads the books later."/>
             <div class="submit">
                 <Button name="decision" value=CaseDecision::KeepFirst.as_str()>"Keep the first"</Button>
             </div>

@@ -10,7 +10,7 @@ use leptos_router::hooks::use_params_map;
 use super::stated;
 use super::words::{figure, href, repair_words, runbook, title, tone, what_words};
 use crate::context::{PageError, may_act, page};
-use crate::shell::{Crumb, Frame, FrameData};
+use crate::shell::{Crumb, Frame, FrameData, Kept};
 use crate::ui::{
     Button, ButtonKind, Column, DataTable, Fact, Field, KeyValue, NextStep, ObjectHead, Pair,
     Related, RelatedLink, Section, Sentence, Textarea, Time, TimeStyle,
@@ -134,10 +134,12 @@ fn repair(one: &Exception, key: Option<String>) -> AnyView {
         }
         Repair::Redrive => "For the audit log.",
     };
+    let action = format!("/exceptions/exc_{}/repair", one.id);
+    let value = Kept::of(&action).text("text");
     view! {
-        <form class="form" method="post" action=format!("/exceptions/exc_{}/repair", one.id)>
+        <form class="form" method="post" action=action>
             <input type="hidden" name="key" value=key/>
-            <Textarea name="text" label="Reason" rows=2 required=true hint/>
+            <Textarea name="text" label="Reason" value rows=2 required=true hint/>
             <div class="submit">
                 <Button kind=ButtonKind::Primary>{repair_words(repair)}</Button>
             </div>
@@ -154,12 +156,15 @@ fn acceptance(one: &Exception, key: Option<String>) -> AnyView {
     if !may_act() {
         return view! { <p class="muted">"Accepting it takes the role finance."</p> }.into_any();
     }
+    let action = format!("/exceptions/exc_{}/accept", one.id);
+    let value = Kept::of(&action).text("why");
     view! {
-        <form class="form" method="post" action=format!("/exceptions/exc_{}/accept", one.id)>
+        <form class="form" method="post" action=action>
             <input type="hidden" name="key" value=key/>
             <Textarea
                 name="why"
                 label="Why it may differ"
+                value
                 rows=2
                 required=true
                 hint="It stays accepted while both numbers are what they are now."
@@ -185,6 +190,10 @@ fn steps(one: &Exception, keys: &[String]) -> AnyView {
     };
     let (owning, snoozing, noting) = (action(take), action("snooze"), action("note"));
     let (first, second, third) = (key(1), key(2), key(3));
+    let (until, note) = (
+        Kept::of(&snoozing).text("until"),
+        Kept::of(&noting).text("note"),
+    );
     let owning = (one.state == State::Open).then(|| {
         view! {
             <form method="post" action=owning>
@@ -193,7 +202,7 @@ fn steps(one: &Exception, keys: &[String]) -> AnyView {
             </form>
             <form class="form" method="post" action=snoozing>
                 <input type="hidden" name="key" value=second/>
-                <Field name="until" label="Put off until" kind="date" required=true hint="The beginning of that day, UTC."/>
+                <Field name="until" label="Put off until" kind="date" value=until required=true hint="The beginning of that day, UTC."/>
                 <div class="submit"><Button>"Put off"</Button></div>
             </form>
         }
@@ -204,7 +213,7 @@ fn steps(one: &Exception, keys: &[String]) -> AnyView {
                 {owning}
                 <form class="form" method="post" action=noting>
                     <input type="hidden" name="key" value=third/>
-                    <Textarea name="note" label="Note" rows=2 required=true hint="What you saw. It stays for ever."/>
+                    <Textarea name="note" label="Note" value=note rows=2 required=true hint="What you saw. It stays for ever."/>
                     <div class="submit"><Button>"Note it"</Button></div>
                 </form>
             </div>

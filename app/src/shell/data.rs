@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::id::OperatorId;
 use leptos::prelude::*;
 
+use super::Kept;
 use crate::ui::{Glyph, Tone, Zone};
 
 /// Everything the frame draws that is not the page itself.
@@ -30,6 +31,8 @@ pub struct FrameData {
     pub location: String,
     /// What just happened, shown once.
     pub flash: Option<Flash>,
+    /// What was typed into a form of this page before the session had ended, shown once.
+    pub kept: Option<Kept>,
     /// Identifies this request in the logs; shown on error pages.
     pub request_id: Option<String>,
     /// When the page was made; ages are measured from here.
@@ -47,6 +50,7 @@ impl Default for FrameData {
             desks: Vec::new(),
             location: "/".into(),
             flash: None,
+            kept: None,
             request_id: None,
             now: DateTime::UNIX_EPOCH,
         }

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use super::bar::Bar;
+use super::kept::KeptBar;
 use super::rail::Rail;
 use super::{Flash, FrameData};
 use crate::islands::ConsoleIsland;
@@ -63,6 +64,7 @@ pub fn Frame(
             <main id="main" tabindex="-1">
                 <Crumbs crumbs/>
                 {frame.flash.map(|flash| view! { <FlashBar flash/> })}
+                {frame.kept.map(|kept| view! { <KeptBar kept/> })}
                 {children()}
             </main>
             <Foot zone/>

@@ -10,7 +10,7 @@ use leptos_router::hooks::use_params_map;
 use super::words::{headline, outcome_words, promise_words, state};
 use crate::context::{PageError, may_act, page};
 use crate::list::mark;
-use crate::shell::{Crumb, Frame};
+use crate::shell::{Crumb, Frame, Kept};
 use crate::ui::{
     Amount, Button, ButtonKind, Column, DataTable, Fact, NextStep, ObjectHead, RowLink, Section,
     Sentence, StateBadge, Textarea, Time, TimeStyle,
@@ -158,11 +158,12 @@ fn forms(task: &Task, can: bool) -> AnyView {
         }
     };
     let does = headline(task);
+    let reason = Kept::of(&start).text("reason");
     let starting = (task.state == State::Draft && can).then(|| {
         view! {
             <p class="muted">{what}</p>
             <form class="form" method="post" action=start>
-                <Textarea name="reason" label="Reason" rows=2 required=true hint="10 to 500 characters, for whoever reads the books later."/>
+                <Textarea name="reason" label="Reason" value=reason rows=2 required=true hint="10 to 500 characters, for whoever reads the books later."/>
                 <div class="submit"><Button kind=ButtonKind::Primary>{does}</Button></div>
             </form>
         }

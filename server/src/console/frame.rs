@@ -2,8 +2,8 @@
 
 use app::{
     FrameData,
-    shell::{Desk, Flash, Mode, Operator as Shown, Theme},
-    ui::{Glyph, Tone, Zone},
+    shell::{Desk, Flash, Kept, Mode, Operator as Shown, Theme},
+    ui::{Glyph, Tone},
 };
 use axum::http::{HeaderMap, Method, header, request::Parts};
 use domain::event::EventState;
@@ -14,7 +14,7 @@ use engine::{
 use serde::{Deserialize, Serialize};
 use tower_sessions::Session;
 
-use super::{Console, preferences};
+use super::{Console, kept, preferences};
 use crate::http::{problem::Problem, request::RequestId};
 
 /// Key of the session under which the next page's message is kept.
@@ -57,6 +57,10 @@ pub(super) async fn of(
         true => desks(&console.engine, console.live).await?,
         false => Vec::new(),
     };
+    let kept = match page && operator.is_some() {
+        true => kept_of(session, request.uri.path()).await,
+        false => None,
+    };
     let location = request
         .uri
         .path_and_query()
@@ -68,20 +72,39 @@ pub(super) async fn of(
             name: operator.name.clone(),
             role: operator.role.to_string(),
         }),
-        mode: if console.live { Mode::Live } else { Mode::Test },
-        zone: Zone::default(),
-        theme: preferences::cookie(headers, preferences::THEME).map_or(Theme::System, Theme::parse),
         shortcuts: preferences::cookie(headers, preferences::SHORTCUTS) != Some("off"),
         desks,
-        location: location.to_owned(),
         flash: flash.map(|message| Flash {
             tone: if message.good { Tone::Good } else { Tone::Stop },
             text: message.text,
             detail: message.detail,
         }),
+        kept,
+        ..plain(console, headers, location)
+    })
+}
+
+/// The frame of a page for nobody in particular.
+pub(super) fn plain(console: &Console, headers: &HeaderMap, location: &str) -> FrameData {
+    FrameData {
+        mode: if console.live { Mode::Live } else { Mode::Test },
+        theme: preferences::cookie(headers, preferences::THEME).map_or(Theme::System, Theme::parse),
+        location: location.to_owned(),
         request_id: RequestId::current().map(|id| id.as_str().to_owned()),
         now: console.engine.clock().now(),
-    })
+        ..FrameData::default()
+    }
+}
+
+/// What was typed into a form of this page before the session had ended. It waits until the page is asked
+/// for, and is shown once.
+async fn kept_of(session: &Session, path: &str) -> Option<Kept> {
+    let kept = session.get::<Kept>(kept::KEPT).await.ok().flatten()?;
+    let page = kept::page(&kept)?;
+    if page.split('?').next() != Some(path) {
+        return None;
+    }
+    session.remove::<Kept>(kept::KEPT).await.ok().flatten()
 }
 
 fn accepts_html(headers: &HeaderMap) -> bool {

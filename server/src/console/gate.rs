@@ -14,7 +14,7 @@ use engine::{
 };
 use tower_sessions::Session;
 
-use super::{Console, frame, return_path};
+use super::{Console, frame, kept, problem_page, return_path, sign_in};
 use crate::http::{
     problem::{Kind, Problem},
     request::RequestId,
@@ -69,7 +69,7 @@ pub(super) async fn pass(
     };
     let path = request.uri().path();
     if operator.is_none() && !is_open(path) {
-        return turn_away(&request);
+        return turn_away(&console, request).await;
     }
     // The body stays out of what is awaited: it cannot be shared between threads.
     let (parts, body) = request.into_parts();
@@ -117,7 +117,7 @@ async fn current(console: &Console, session: &Session) -> Result<Option<Operator
     Ok(operator)
 }
 
-fn turn_away(request: &Request) -> Response {
+async fn turn_away(console: &Console, request: Request) -> Response {
     let path = request.uri().path();
     if path.starts_with("/webhooks/") || path.starts_with("/v1/") {
         // A machine that is sent to a sign-in page learns nothing from it.
@@ -127,8 +127,11 @@ fn turn_away(request: &Request) -> Response {
     if path == "/live" || path == "/jump/suggest" {
         return StatusCode::UNAUTHORIZED.into_response();
     }
+    if *request.method() == Method::POST && problem_page::navigates(request.headers()) {
+        let headers = request.headers().clone();
+        return sign_in::instead_of_a_form(console, &headers, kept::take(request).await).await;
+    }
     let back = match *request.method() {
-        // What was typed into a form is lost; its page at least is not.
         Method::GET | Method::HEAD => request
             .uri()
             .path_and_query()

@@ -3,10 +3,7 @@
 //! Handlers and the gate answer with a [`Problem`](crate::http::problem::Problem) whoever asks. Here a
 //! browser's navigation gets the designed page of the same status instead.
 
-use app::{
-    FrameData,
-    shell::{ErrorDocument, ErrorKind, Mode, Theme},
-};
+use app::shell::{ErrorDocument, ErrorKind};
 use axum::{
     body::Body,
     extract::{Request, State},
@@ -14,21 +11,13 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use leptos::{config::LeptosOptions, context::provide_context, prelude::*};
+use leptos::{context::provide_context, prelude::*};
 use leptos_axum::render_app_async_with_context;
 
-use super::{Console, preferences};
-use crate::http::request::RequestId;
-
-/// What the pages are drawn with.
-#[derive(Clone)]
-pub(super) struct Pages {
-    pub(super) console: Console,
-    pub(super) options: LeptosOptions,
-}
+use super::{Console, frame};
 
 /// Draws the page of a problem for whoever asked for a page.
-pub(super) async fn show(State(pages): State<Pages>, request: Request, next: Next) -> Response {
+pub(super) async fn show(State(console): State<Console>, request: Request, next: Next) -> Response {
     if !navigates(request.headers()) {
         return next.run(request).await;
     }
@@ -40,26 +29,14 @@ pub(super) async fn show(State(pages): State<Pages>, request: Request, next: Nex
             .map_or("/", |path| path.as_str()),
         _ => "/",
     };
-    let frame = FrameData {
-        mode: if pages.console.live {
-            Mode::Live
-        } else {
-            Mode::Test
-        },
-        theme: preferences::cookie(request.headers(), preferences::THEME)
-            .map_or(Theme::System, Theme::parse),
-        location: location.to_owned(),
-        request_id: RequestId::current().map(|id| id.as_str().to_owned()),
-        now: pages.console.engine.clock().now(),
-        ..FrameData::default()
-    };
+    let frame = frame::plain(&console, request.headers(), location);
     let uri = request.uri().clone();
     let answer = next.run(request).await;
     if !is_problem(answer.headers()) {
         return answer;
     }
     let kind = kind(answer.status());
-    let options = pages.options;
+    let options = console.options;
     let draw = render_app_async_with_context(
         move || provide_context(frame.clone()),
         move || view! { <ErrorDocument options=options.clone() kind/> },
@@ -75,7 +52,7 @@ pub(super) async fn show(State(pages): State<Pages>, request: Request, next: Nex
 }
 
 /// Browsers ask for pages by name; scripts and machines take anything.
-fn navigates(headers: &HeaderMap) -> bool {
+pub(super) fn navigates(headers: &HeaderMap) -> bool {
     let accept = headers
         .get(header::ACCEPT)
         .and_then(|value| value.to_str().ok());

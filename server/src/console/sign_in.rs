@@ -1,21 +1,30 @@
-//! Signing in and out.
+//! Signing in and out. A form that comes without a session is answered with the sign-in page, which carries
+//! what was typed until someone has signed in.
 
 use std::net::SocketAddr;
 
+use app::{
+    shell::{Flash, Kept},
+    ui::Tone,
+};
 use axum::{
     Form,
+    body::Body,
     extract::{ConnectInfo, Extension, State},
-    response::Response,
+    http::{HeaderMap, Request, StatusCode, Uri},
+    response::{IntoResponse, Response},
 };
 use engine::{
     error::StoreError,
     operator::{Operator, SignInError},
 };
+use leptos::context::provide_context;
+use leptos_axum::render_app_async_with_context;
 use serde::Deserialize;
 use serde_json::json;
 use tower_sessions::Session;
 
-use super::{Console, CurrentOperator, gate, return_path};
+use super::{Console, CurrentOperator, frame, gate, kept, return_path};
 use crate::http::{
     problem::{Kind, Problem},
     request::RequestId,
@@ -27,6 +36,8 @@ pub(super) struct SignInForm {
     password: String,
     #[serde(default)]
     back: String,
+    #[serde(default)]
+    kept: String,
 }
 
 /// Signs in, under a new session id, so that one planted before is worth nothing.
@@ -34,9 +45,12 @@ pub(super) async fn sign_in(
     State(console): State<Console>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
     session: Session,
+    headers: HeaderMap,
     Form(form): Form<SignInForm>,
 ) -> Result<Response, Problem> {
-    let back = return_path::safe(&form.back);
+    let kept = kept::read(&form.kept);
+    let page = kept.as_ref().and_then(kept::page);
+    let back = page.unwrap_or_else(|| return_path::safe(&form.back).to_owned());
     let address = address.ip().to_string();
     let refused = match console
         .engine
@@ -44,9 +58,9 @@ pub(super) async fn sign_in(
         .await
     {
         Ok(operator) => {
-            open(&console, &session, &operator).await?;
+            open(&console, &session, &operator, kept).await?;
             metrics::counter!("sign_ins_total", "outcome" => "opened").increment(1);
-            return Ok(return_path::see_other(back));
+            return Ok(return_path::see_other(&back));
         }
         Err(SignInError::Credentials) => "credentials",
         Err(SignInError::Locked) => "attempts",
@@ -55,13 +69,71 @@ pub(super) async fn sign_in(
     };
     metrics::counter!("sign_ins_total", "outcome" => refused).increment(1);
     let email: String = form.email.chars().take(320).collect();
-    let (email, back) = (return_path::encode(&email), return_path::encode(back));
-    Ok(return_path::see_other(&format!(
-        "/sign-in?refused={refused}&email={email}&back={back}"
-    )))
+    let (email, back) = (return_path::encode(&email), return_path::encode(&back));
+    let again = format!("/sign-in?refused={refused}&email={email}&back={back}");
+    match kept {
+        Some(kept) => Ok(draw(&console, &headers, &again, Some(kept)).await),
+        None => Ok(return_path::see_other(&again)),
+    }
 }
 
-async fn open(console: &Console, session: &Session, operator: &Operator) -> Result<(), Problem> {
+/// The sign-in page as the answer to a form whose session had ended.
+pub(super) async fn instead_of_a_form(
+    console: &Console,
+    headers: &HeaderMap,
+    kept: Result<Kept, String>,
+) -> Response {
+    let page = kept
+        .as_ref()
+        .map_or_else(|page| Some(page.clone()), kept::page);
+    let back = return_path::encode(page.as_deref().unwrap_or("/"));
+    let location = format!("/sign-in?back={back}");
+    draw(console, headers, &location, kept.ok()).await
+}
+
+/// Draws the sign-in page with what was typed into another form, and says what becomes of it.
+async fn draw(
+    console: &Console,
+    headers: &HeaderMap,
+    location: &str,
+    kept: Option<Kept>,
+) -> Response {
+    let Ok(uri) = location.parse::<Uri>() else {
+        return return_path::see_other("/sign-in");
+    };
+    let detail = match kept {
+        Some(_) => "Nothing was sent. Sign in, and the form is there again with what you typed.",
+        None => {
+            "Nothing was sent, and this form could not be kept: files, choices in a list and very long \
+             input have to be entered again."
+        }
+    };
+    let flash = Flash {
+        tone: Tone::Attention,
+        text: "Your session has ended".to_owned(),
+        detail: Some(detail.to_owned()),
+    };
+    let frame = app::FrameData {
+        flash: Some(flash),
+        kept,
+        ..frame::plain(console, headers, location)
+    };
+    let options = console.options.clone();
+    let page = render_app_async_with_context(
+        move || provide_context(frame.clone()),
+        move || app::shell(options.clone()),
+    );
+    let mut asked = Request::new(Body::empty());
+    *asked.uri_mut() = uri;
+    (StatusCode::UNAUTHORIZED, page(asked).await).into_response()
+}
+
+async fn open(
+    console: &Console,
+    session: &Session,
+    operator: &Operator,
+    kept: Option<Kept>,
+) -> Result<(), Problem> {
     let failed = |error: tower_sessions::session::Error| {
         tracing::error!(%error, "a session could not be opened");
         Problem::new(Kind::Unavailable, "The session could not be kept.")
@@ -71,6 +143,9 @@ async fn open(console: &Console, session: &Session, operator: &Operator) -> Resu
         .insert(gate::OPERATOR, operator.id)
         .await
         .map_err(failed)?;
+    if let Some(kept) = kept {
+        session.insert(kept::KEPT, kept).await.map_err(failed)?;
+    }
     record(console, operator, "session.open").await?;
     Ok(())
 }

@@ -10,6 +10,7 @@ mod freeze;
 mod house;
 mod job_life;
 mod jobs;
+mod kept;
 mod seals;
 mod signature_check;
 mod statement;
