@@ -1,7 +1,11 @@
 //! What differs between two JSON documents, by path. Fields in common are left out; order of keys and
-//! white space are no difference.
+//! white space are no difference. Long texts are compared inside as well.
+
+mod inside;
 
 use serde_json::Value;
+
+pub(crate) use self::inside::{Inside, Piece};
 
 /// Differences that are listed; the rest is in the documents.
 const MOST: usize = 200;
@@ -15,6 +19,8 @@ pub(crate) struct Change {
     pub(crate) before: Option<String>,
     /// What the other one has there.
     pub(crate) after: Option<String>,
+    /// What differs inside, when both are text and long.
+    pub(crate) inside: Option<Inside>,
 }
 
 /// Compares two documents; text that is not JSON is compared whole.
@@ -61,8 +67,13 @@ fn compare(path: String, before: Option<&Value>, after: Option<&Value>, out: &mu
             },
             before: before.map(ToString::to_string),
             after: after.map(ToString::to_string),
+            inside: before.zip(after).and_then(long_texts),
         }),
     }
+}
+
+fn long_texts((before, after): (&Value, &Value)) -> Option<Inside> {
+    inside::inside(before.as_str()?, after.as_str()?)
 }
 
 #[cfg(test)]

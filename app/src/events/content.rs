@@ -10,9 +10,10 @@ use leptos::prelude::*;
 
 use super::case::{AtStake, Decided, KeepFirst};
 use crate::context::may_read_payloads;
-use crate::diff::{Change, differences};
+use crate::diff::{Change, Piece, differences};
 use crate::mask::masked;
 use crate::ui::{Column, DataTable, EmptyKind, EmptyState, Id, JsonView, Section, Time};
+use crate::words::count;
 
 /// The body of an event as it came.
 #[component]
@@ -111,11 +112,27 @@ fn Differences(id: String, changes: Vec<Change>) -> AnyView {
         None => view! { <span class="muted">"not there"</span> }.into_any(),
     };
     let rows = changes.into_iter().map(|change| {
+        let note = change.inside.as_ref().map(|inside| {
+            let places = i64::try_from(inside.places).unwrap_or(i64::MAX);
+            let note = count(
+                places,
+                "place in the text differs",
+                "places in the text differ",
+            );
+            view! { <span class="detail">{note}</span> }
+        });
+        let (before, after) = match change.inside {
+            Some(inside) => (
+                view! { <Inside pieces=inside.before removed=true/> }.into_any(),
+                view! { <Inside pieces=inside.after removed=false/> }.into_any(),
+            ),
+            None => (value(change.before), value(change.after)),
+        };
         view! {
             <tr data-tone="attention">
-                <th scope="row"><code>{change.path}</code></th>
-                <td>{value(change.before)}</td>
-                <td>{value(change.after)}</td>
+                <th scope="row"><code>{change.path}</code>{note}</th>
+                <td>{before}</td>
+                <td>{after}</td>
             </tr>
         }
     });
@@ -124,6 +141,25 @@ fn Differences(id: String, changes: Vec<Change>) -> AnyView {
         <DataTable id caption="Fields that differ, by path" columns plain=true>{rows}</DataTable>
     }
     .into_any()
+}
+
+/// A long text with what the other one does not have struck out or underlined, and said.
+#[component]
+fn Inside(pieces: Vec<Piece>, removed: bool) -> AnyView {
+    let pieces = pieces.into_iter().map(|piece| match (piece, removed) {
+        (Piece::Same(text), _) => text.into_any(),
+        (Piece::Changed(text), true) => {
+            view! { <del><span class="unseen">"only first: "</span>{text}</del> }.into_any()
+        }
+        (Piece::Changed(text), false) => {
+            view! { <ins><span class="unseen">"only later: "</span>{text}</ins> }.into_any()
+        }
+        (Piece::Left(characters), _) => {
+            let note = format!(" … {characters} characters … ");
+            view! { <span class="muted">{note}</span> }.into_any()
+        }
+    });
+    view! { <code class="inside">{pieces.collect_view()}</code> }.into_any()
 }
 
 fn text(body: &[u8]) -> String {
