@@ -2,11 +2,12 @@
 
 mod compare;
 mod page;
+mod paper;
 mod sentence;
 mod side;
 mod snapshot;
 mod timeline;
 
-pub use page::JobPage;
+pub use page::{JobPage, JobPrintPage};
 pub(crate) use snapshot::{Rating, places, priced};
 pub(crate) use timeline::shifts;

@@ -16,7 +16,7 @@ use crate::events::{EventPage, EventsPage};
 use crate::exceptions::{ExceptionPage, ExceptionsPage, ReconciliationPage};
 use crate::freezes::FreezesPage;
 use crate::glossary::GlossaryPage;
-use crate::job::JobPage;
+use crate::job::{JobPage, JobPrintPage};
 use crate::jobs::{JobsPage, UncertainPage};
 use crate::overview::OverviewPage;
 use crate::prices::PricesPage;
@@ -39,6 +39,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/") view=OverviewPage ssr=SsrMode::Async/>
                 <Route path=path!("/jobs") view=JobsPage ssr=SsrMode::Async/>
                 <Route path=path!("/jobs/:id") view=JobPage ssr=SsrMode::Async/>
+                <Route path=path!("/jobs/:id/print") view=JobPrintPage ssr=SsrMode::Async/>
                 <Route path=path!("/uncertain") view=UncertainPage ssr=SsrMode::Async/>
                 <Route path=path!("/events") view=EventsPage ssr=SsrMode::Async/>
                 <Route path=path!("/events/:id") view=EventPage ssr=SsrMode::Async/>

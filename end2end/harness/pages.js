@@ -9,6 +9,7 @@ const ALL = [
   { name: 'jobs, no match', path: () => '/jobs?state=failed&model=nobody' },
   { name: 'jobs, filter not understood', path: () => '/jobs?state=done' },
   { name: 'job', path: ({ shown }) => `/jobs/${shown.job}` },
+  { name: 'proof of a job, on paper', path: ({ shown }) => `/jobs/${shown.job}/print` },
   { name: 'job, blocked', path: ({ shown }) => `/jobs/${shown.blockedJob}` },
   { name: 'uncertain jobs', path: () => '/uncertain?hours=0' },
   { name: 'events', path: () => '/events' },

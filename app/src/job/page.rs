@@ -10,6 +10,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
 use super::compare::Compare;
+use super::paper::{Paper, Printed};
 use super::sentence::sentence;
 use super::side::Side;
 use super::snapshot::{Rating, priced};
@@ -21,9 +22,26 @@ use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{Amount, Fact, JsonView, NextStep, ObjectHead, Section, Sentence, Time};
 use crate::words::{count, event_reason, job_tone, money, settlement_words, span, titled};
 
+/// Where it is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum On {
+    Screen,
+    Paper,
+}
+
 /// `/jobs/{id}`
 #[component]
 pub fn JobPage() -> AnyView {
+    whole(On::Screen)
+}
+
+/// `/jobs/{id}/print`: the same as it goes on paper, with nothing folded.
+#[component]
+pub fn JobPrintPage() -> AnyView {
+    whole(On::Paper)
+}
+
+fn whole(on: On) -> AnyView {
     let id = use_params_map()
         .read_untracked()
         .get("id")
@@ -46,12 +64,17 @@ pub fn JobPage() -> AnyView {
         if let Some((event, _)) = &payload {
             note_payload_read(&engine, *event).await?;
         }
-        Ok(view! { <Job proof payload actions/> }.into_any())
+        Ok(view! { <Job on proof payload actions/> }.into_any())
     })
 }
 
 #[component]
-fn Job(proof: JobProof, payload: Option<(EventId, Vec<u8>)>, actions: Vec<Action>) -> AnyView {
+fn Job(
+    on: On,
+    proof: JobProof,
+    payload: Option<(EventId, Vec<u8>)>,
+    actions: Vec<Action>,
+) -> AnyView {
     let zone = FrameData::current().zone.label;
     let id = proof.job.job.to_string();
     let tail = id
@@ -80,10 +103,11 @@ fn Job(proof: JobProof, payload: Option<(EventId, Vec<u8>)>, actions: Vec<Action
     let head = view! { <Head proof=proof.clone()/> };
     let timeline = view! { <Timeline proof=proof.clone()/> };
     let compare = view! { <Compare proof=proof.clone()/> };
-    let raw = view! { <Raw proof=proof.clone() payload/> };
+    let raw = view! { <Raw on proof=proof.clone() payload/> };
     let actions = done_by_people(actions);
-    view! {
-        <Frame title crumbs>
+    let printed = view! { <Printed proof=proof.clone()/> };
+    let body = view! {
+            {printed}
             {head}
             <div class="split">
                 <div class="stack">
@@ -98,9 +122,11 @@ fn Job(proof: JobProof, payload: Option<(EventId, Vec<u8>)>, actions: Vec<Action
                 </div>
                 <Side proof/>
             </div>
-        </Frame>
+    };
+    match on {
+        On::Screen => view! { <Frame title crumbs>{body}</Frame> }.into_any(),
+        On::Paper => view! { <Paper title back=format!("/jobs/{id}")>{body}</Paper> }.into_any(),
     }
-    .into_any()
 }
 
 #[component]
@@ -205,10 +231,11 @@ fn next(proof: &JobProof) -> String {
 }
 
 #[component]
-fn Raw(proof: JobProof, payload: Option<(EventId, Vec<u8>)>) -> AnyView {
+fn Raw(on: On, proof: JobProof, payload: Option<(EventId, Vec<u8>)>) -> AnyView {
+    let open = on == On::Paper;
     let payload = payload.map(|(event, body)| {
         let raw = masked(&String::from_utf8_lossy(&body));
-        view! { <JsonView title=format!("Payload of {event}, the last event") raw/> }
+        view! { <JsonView title=format!("Payload of {event}, the last event") raw open/> }
     });
     let snapshots = proof.settlements.iter().map(|settlement| {
         let key = settlement.line.key;
@@ -216,6 +243,7 @@ fn Raw(proof: JobProof, payload: Option<(EventId, Vec<u8>)>) -> AnyView {
             <JsonView
                 title=format!("Snapshot of {}/{}", key.phase, key.version)
                 raw=settlement.snapshot.to_string()
+                open
             />
         }
     });
@@ -224,7 +252,7 @@ fn Raw(proof: JobProof, payload: Option<(EventId, Vec<u8>)>) -> AnyView {
     view! {
         <Section title="Raw" id="raw">
             <div class="stack" data-gap="small">
-                <JsonView title="Estimated usage" raw=estimate/>
+                <JsonView title="Estimated usage" raw=estimate open/>
                 {snapshots}
                 {payload}
             </div>

@@ -38,6 +38,7 @@ pub(super) fn Side(proof: JobProof) -> AnyView {
     let (accepted, since) = (job.submitted_at, job.state_at);
     let acts = may_act().then(|| acts(&proof));
     let related = related(&proof);
+    let print = format!("/jobs/{}/print", job.job);
     view! {
         <aside class="side" aria-label="About this job">
             <section>
@@ -56,6 +57,7 @@ pub(super) fn Side(proof: JobProof) -> AnyView {
             </section>
             {acts}
             {related}
+            <p class="print"><a href=print>"Print the proof"</a></p>
         </aside>
     }
     .into_any()
@@ -89,7 +91,7 @@ fn acts(proof: &JobProof) -> AnyView {
     if links.is_empty() {
         return ().into_any();
     }
-    view! { <Related title="Act">{links}</Related> }.into_any()
+    view! { <div class="acts"><Related title="Act">{links}</Related></div> }.into_any()
 }
 
 /// Everything the job leads to, each way with a count.
