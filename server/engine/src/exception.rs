@@ -56,6 +56,9 @@ pub enum ExceptionError {
     /// Nothing of this class is put right from here.
     #[error("this cannot be put right from here; see what to do below")]
     NoRepair,
+    /// The form's key was used for something else.
+    #[error("this form was sent before with other content, which stands")]
+    OtherForm,
     /// The difference is one within our own books.
     #[error("this cannot be accepted: our own books have to add up")]
     NotAcceptable,
@@ -106,7 +109,7 @@ pub async fn act(
             text: text.as_deref(),
             at: now,
         };
-        if !store::insert_note(conn, &note).await? {
+        if !is_first(conn, &note).await? {
             continue;
         }
         match step {
@@ -123,6 +126,17 @@ impl store::Locked {
     /// The id of what the exception is about.
     fn named<T: FromStr>(&self) -> Result<T, ExceptionError> {
         self.subject.parse().map_err(|_| ExceptionError::Gone)
+    }
+}
+
+/// Writes what a form asks for; says whether it was not sent before. A key means one thing for ever.
+async fn is_first(conn: &mut PgConnection, note: &store::Note<'_>) -> Result<bool, ExceptionError> {
+    if store::insert_note(conn, note).await? {
+        return Ok(true);
+    }
+    match store::is_known(conn, note).await? {
+        true => Ok(false),
+        false => Err(ExceptionError::OtherForm),
     }
 }
 
@@ -164,7 +178,7 @@ pub async fn repair(
     if !locked.is_open {
         return Err(ExceptionError::Closed);
     }
-    if !store::insert_note(conn, &note).await? {
+    if !is_first(conn, &note).await? {
         return Ok(());
     }
     let changed = match repair {
@@ -212,7 +226,7 @@ pub async fn accept(
     if !locked.is_open {
         return Err(ExceptionError::Closed);
     }
-    if !store::insert_note(conn, &note).await? {
+    if !is_first(conn, &note).await? {
         return Ok(());
     }
     store::insert_acceptance(conn, id, by.operator, now).await?;

@@ -61,6 +61,9 @@ pub enum TaskError {
     /// The reason is too short or too long.
     #[error("a task needs a reason of 10 to 500 characters")]
     NoReason,
+    /// The form's key was used for something else.
+    #[error("this form was sent before with other content; here is what it asked for then")]
+    OtherForm,
     /// Real work holds what the rehearsal needs.
     #[error("work on some of these goes on just now; try it again")]
     InTheWay,
@@ -79,7 +82,8 @@ impl From<sqlx::Error> for TaskError {
 }
 
 impl Engine {
-    /// Freezes what was chosen and rehearses it. Sent twice under one id, it is the first task.
+    /// Freezes what was chosen and rehearses it. Sent twice under one id, it is the first task, and a filter
+    /// that finds other things by then does not change it.
     ///
     /// # Errors
     /// [`TaskError`].
@@ -98,6 +102,8 @@ impl Engine {
         let mut tx = self.pool().begin().await?;
         if store::insert(&mut tx, new, by.operator, now).await? {
             store::insert_items(&mut tx, new.id, &rehearsed).await?;
+        } else if !store::is_known(&mut tx, new, by.operator).await? {
+            return Err(TaskError::OtherForm);
         }
         tx.commit().await?;
         Ok(())

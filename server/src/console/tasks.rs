@@ -90,6 +90,10 @@ pub(super) async fn freeze(
         Ok(()) => Ok(return_path::see_other(&format!("/tasks/{id}"))),
         Err(TaskError::Store(error)) => Err(error.into()),
         Err(error) => {
+            let back = match error {
+                TaskError::OtherForm => &format!("/tasks/{id}"),
+                _ => back,
+            };
             frame::tell(session, false, &format!("Nothing was done: {error}"), None).await;
             Ok(return_path::see_other(back))
         }

@@ -66,6 +66,25 @@ pub(super) async fn insert_note(
     Ok(done.rows_affected() > 0)
 }
 
+/// Whether what the form's key stands for is just this.
+pub(super) async fn is_known(conn: &mut PgConnection, note: &Note<'_>) -> Result<bool, StoreError> {
+    let known = sqlx::query_scalar!(
+        r#"SELECT EXISTS (
+               SELECT FROM exception_notes
+               WHERE form_key = $1 AND exception_id = $2 AND what = $3 AND operator_id = $4
+                 AND text IS NOT DISTINCT FROM $5
+           ) AS "known!""#,
+        note.key,
+        note.exception,
+        note.what.as_str(),
+        note.by.0,
+        note.text,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(known)
+}
+
 /// Accepts the two numbers as they are.
 pub(super) async fn insert_acceptance(
     conn: &mut PgConnection,

@@ -151,6 +151,27 @@ pub(super) async fn insert(
     Ok(done.rows_affected() > 0)
 }
 
+/// Whether what the task's id stands for was asked for in just this way.
+pub(super) async fn is_known(
+    conn: &mut PgConnection,
+    new: &New,
+    by: OperatorId,
+) -> Result<bool, StoreError> {
+    let known = sqlx::query_scalar!(
+        r#"SELECT EXISTS (
+               SELECT FROM tasks WHERE task_id = $1 AND kind = $2 AND livemode = $3 AND chosen = $4 AND made_by = $5
+           ) AS "known!""#,
+        new.id.0,
+        new.kind.as_str(),
+        new.livemode,
+        new.chosen,
+        by.0,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(known)
+}
+
 pub(super) async fn insert_items(
     conn: &mut PgConnection,
     task: TaskId,
