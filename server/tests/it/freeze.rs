@@ -1,56 +1,13 @@
 //! A freeze from its form to the answer a product backend gets.
 
-use axum::{
-    body::Body,
-    http::{Method, Request, header},
-};
+use axum::http::Method;
+use engine::operator::Role;
 use sqlx::PgPool;
 
-use crate::house::{Answer, House, PASSWORD};
-
-/// Someone signed in to the console.
-struct Desk<'a> {
-    house: &'a House,
-    session: String,
-}
-
-impl Desk<'_> {
-    async fn get(&self, path: &str) -> Answer {
-        let request = Request::get(path).header(header::COOKIE, &self.session);
-        self.house.send(request.body(Body::empty()).unwrap()).await
-    }
-
-    async fn post(&self, path: &str, form: &str) -> Answer {
-        let request = Request::post(path)
-            .header(header::COOKIE, &self.session)
-            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-        let body = Body::from(form.to_owned());
-        self.house.send(request.body(body).unwrap()).await
-    }
-}
-
-async fn desk(house: &House) -> Desk<'_> {
-    house.operator().await;
-    let form = format!(
-        "email=anna%40example.org&password={}",
-        PASSWORD.replace(' ', "+")
-    );
-    let request =
-        Request::post("/sign-in").header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-    let answer = house.send(request.body(Body::from(form)).unwrap()).await;
-    let session = answer.header("set-cookie").split(';').next();
-    Desk {
-        house,
-        session: session.unwrap().to_owned(),
-    }
-}
-
-/// What stands between two texts of a page.
-fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
-    let from = text.find(before).unwrap_or_else(|| panic!("{text}")) + before.len();
-    let rest = &text[from..];
-    &rest[..rest.find(after).unwrap()]
-}
+use crate::{
+    desk::{Desk, between},
+    house::House,
+};
 
 /// Sends a form and commits what its dry run shows; a form that is sent twice is one action.
 async fn act(desk: &Desk<'_>, place: &str, action: &str) -> String {
@@ -87,7 +44,7 @@ async fn a_frozen_tenant_is_told_so_and_nobody_else(owner: PgPool) {
     let house = House::new(owner).await;
     house.grant("100", None).await;
     let known = house.submitted("r1", "1").await;
-    let desk = desk(&house).await;
+    let desk = Desk::of(&house, Role::Admin).await;
     let place = format!("/tenants/{}", house.tenant);
     let action = act(&desk, &place, "freeze").await;
 
@@ -142,7 +99,7 @@ async fn a_frozen_tenant_is_told_so_and_nobody_else(owner: PgPool) {
 async fn a_source_is_frozen_where_it_is_listed_and_nothing_else_fits(owner: PgPool) {
     let house = House::new(owner).await;
     house.source("gateway").await;
-    let desk = desk(&house).await;
+    let desk = Desk::of(&house, Role::Admin).await;
     act(&desk, "/sources/gateway", "freeze").await;
     let page = desk.get("/sources").await.text;
     assert!(page.contains("Frozen: its events wait"), "{page}");

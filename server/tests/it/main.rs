@@ -3,6 +3,8 @@
 mod bad_input;
 mod cli;
 mod console;
+mod desk;
+mod desks;
 mod drills;
 mod export;
 mod fault_proxy;

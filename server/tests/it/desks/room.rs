@@ -1,0 +1,148 @@
+//! A room: a house where every form of the console has something to be about.
+
+use domain::exception::{Cause, Reach};
+use sqlx::PgPool;
+
+use crate::{
+    desk::{Desk, between},
+    house::House,
+};
+
+/// A house where every form has something to be about.
+pub struct Room {
+    pub house: House,
+    /// A goodwill of an administrator that waits for someone else.
+    pub action: String,
+    /// An event that was rejected.
+    pub event: String,
+    /// An open exception that can be put right from here.
+    pub exception: i64,
+    /// A task that was not started.
+    pub task: String,
+}
+
+impl Room {
+    /// Nothing waits in it yet.
+    pub async fn new(owner: PgPool) -> Self {
+        let house = House::new(owner).await;
+        house.source("gateway").await;
+        house.grant("100", None).await;
+        let event = rejected(&house).await;
+        let exception = broken(&house).await;
+        Self {
+            house,
+            action: String::new(),
+            event,
+            exception,
+            task: String::new(),
+        }
+    }
+
+    /// What waits is made by an administrator.
+    pub async fn fill(&mut self, admin: &Desk<'_>) {
+        let place = format!("/wallets/{}", self.house.wallet);
+        let form = "action=goodwill&amount=80&category=incident&reason=Render+nodes+were+down";
+        self.action = proposed(admin, &place, "goodwill", form).await;
+        committed(admin, &self.action).await;
+        let form = format!(
+            "step=repair&id={}&key={}",
+            self.exception,
+            uuid(&self.house)
+        );
+        let (place, _) = admin.send("/exceptions/act", &form).await;
+        self.task = place.strip_prefix("/tasks/").unwrap().to_owned();
+    }
+
+    /// A text of a form, about what is here.
+    pub fn about(&self, text: &str) -> String {
+        let mint = || self.house.engine.mint();
+        text.replace("{wallet}", &self.house.wallet.to_string())
+            .replace("{tenant}", &self.house.tenant.to_string())
+            .replace("{action}", &self.action)
+            .replace("{event}", &self.event)
+            .replace("{exception}", &self.exception.to_string())
+            .replace("{task}", &self.task)
+            .replace("{key}", &domain::id::ActionId(mint()).to_string())
+            .replace("{statement}", &domain::id::StatementId(mint()).to_string())
+            .replace("{uuid}", &mint().to_string())
+    }
+}
+
+/// A key as forms of exceptions and tasks carry it.
+pub fn uuid(house: &House) -> String {
+    house.engine.mint().to_string()
+}
+
+/// An event that nothing could be done with.
+async fn rejected(house: &House) -> String {
+    let id: i64 = sqlx::query_scalar(
+        "INSERT INTO events (source_id, livemode, event_key, canonical_hash, raw_hash, kind, provider_reference,
+                             received_at, shard, state, reason, decided_at)
+         SELECT source_id, false, 'e1', sha256('a'), sha256('a'), 'job.succeeded', 'r-0', created_at, 0, 'rejected',
+                'unknown_job', created_at FROM sources
+         RETURNING event_id",
+    )
+    .fetch_one(&house.owner)
+    .await
+    .unwrap();
+    domain::id::EventId(id).to_string()
+}
+
+/// A balance that was changed below the application, and its exception.
+async fn broken(house: &House) -> i64 {
+    let tamper = "UPDATE balances SET balance = balance + 1
+                  WHERE account_id = (SELECT account_id FROM accounts WHERE wallet_id = $1 AND kind = 'available')";
+    let tampered = sqlx::query(tamper)
+        .bind(house.wallet.0)
+        .execute(&house.owner);
+    assert_eq!(tampered.await.unwrap().rows_affected(), 1);
+    reconciled(house).await;
+    let find =
+        "SELECT exception_id FROM exceptions WHERE class = 'balance_is_the_sum_of_its_transfers'";
+    house.count(find).await
+}
+
+/// Runs a reconciliation over everything.
+pub async fn reconciled(house: &House) {
+    let run = house
+        .engine
+        .reconcile(Cause::CommandLine, Some(Reach::Full), None);
+    run.await.unwrap();
+}
+
+/// Sends an action's form with the key its page was drawn with; the action's id.
+pub async fn proposed(desk: &Desk<'_>, place: &str, action: &str, form: &str) -> String {
+    let page = desk.get(&format!("{place}/{action}")).await;
+    let key = between(&page.text, "name=\"key\" value=\"", "\"").to_owned();
+    // What is about a job is posted to its wallet.
+    let post = between(&page.text, "action=\"/", "/actions\"")
+        .rsplit('"')
+        .next();
+    let post = format!("/{}/actions", post.unwrap().trim_start_matches('/'));
+    let (led, _) = desk.send(&post, &format!("key={key}&{form}")).await;
+    assert_eq!(led, format!("/actions/{key}"));
+    key
+}
+
+/// Commits what an action's page shows; what is said then.
+pub async fn committed(desk: &Desk<'_>, action: &str) -> String {
+    let place = format!("/actions/{action}");
+    let page = desk.get(&place).await.text;
+    let basis = between(&page, "name=\"basis\" value=\"", "\"");
+    let (_, said) = desk
+        .send(&format!("{place}/commit"), &format!("basis={basis}"))
+        .await;
+    said
+}
+
+/// Everything that is stored, but what sessions keep for their next page.
+pub async fn everything(house: &House) -> String {
+    let hashes = "SELECT string_agg(tablename || md5(query_to_xml(
+                      format('SELECT t::text FROM public.%I t ORDER BY 1', tablename), false, true, '')::text), ' '
+                      ORDER BY tablename)
+                  FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('sessions', 'sign_in_failures')";
+    sqlx::query_scalar(hashes)
+        .fetch_one(&house.owner)
+        .await
+        .unwrap()
+}
