@@ -14,6 +14,7 @@ mod inbox;
 mod job_actions;
 mod keys;
 mod ledger;
+mod matrix;
 mod orders;
 mod race;
 mod reconcile;
