@@ -5,6 +5,7 @@
 //! end every job has been charged once and the books add up.
 
 mod ground;
+mod reconcile;
 mod sender;
 
 use std::time::Duration;

@@ -112,15 +112,27 @@ impl Ground {
         options: &PgConnectOptions,
         environment: &[(&str, &str)],
     ) -> Process {
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--only", roles];
+        let mut process = self.spawn(&arguments, options, environment);
+        let line = process.until_it_says("http://").await;
+        process.base_url = line[line.find("http://").unwrap()..].trim().to_owned();
+        process
+    }
+
+    /// Starts a command of the program.
+    pub(super) fn command(&self, name: &str) -> Process {
+        self.spawn(&[name], &self.options, &[])
+    }
+
+    fn spawn(
+        &self,
+        arguments: &[&str],
+        options: &PgConnectOptions,
+        environment: &[(&str, &str)],
+    ) -> Process {
         let mut child = Command::new(env!("CARGO_BIN_EXE_quittance"))
-            .args([
-                "serve",
-                "--listen",
-                "127.0.0.1:0",
-                "--only",
-                roles,
-                "--data-dir",
-            ])
+            .args(arguments)
+            .arg("--data-dir")
             .arg(&self.dir)
             .env("DATABASE_URL", options.to_url_lossy().as_str())
             .env("QUITTANCE_MASTER_KEY", MASTER_KEY)
@@ -144,15 +156,12 @@ impl Ground {
                 }
             });
         }
-        let mut process = Process {
+        Process {
             child,
             said,
             base_url: String::new(),
             client: reqwest::Client::new(),
-        };
-        let line = process.until_it_says("http://").await;
-        process.base_url = line[line.find("http://").unwrap()..].trim().to_owned();
-        process
+        }
     }
 
     /// Adds a source whose public keys are somewhere else.
@@ -303,6 +312,12 @@ impl Process {
                 before.join("\n")
             ),
         }
+    }
+
+    /// Waits until it ends by itself; its status.
+    pub(super) async fn ends_with(&mut self) -> Option<i32> {
+        let end = timeout(LIMIT, self.child.wait()).await;
+        end.expect("it never ended").unwrap().code()
     }
 
     /// SIGKILL, and waits until it is gone.
