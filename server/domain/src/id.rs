@@ -118,6 +118,11 @@ id!(
     StatementId = "stmt"
 );
 
+id!(
+    /// Groups of a statement that a person has decided are one.
+    MatchId = "match"
+);
+
 /// An event in the inbox, numbered in order of acceptance; shown as `evt_42`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EventId(pub i64);

@@ -56,6 +56,16 @@ code!(
     }
 );
 
+code!(
+    /// Who has a group of which the other has nothing.
+    Side {
+        /// The provider states it.
+        Theirs = "theirs",
+        /// It is our usage.
+        Ours = "ours",
+    }
+);
+
 /// By how much the two sides may differ. Either bound suffices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tolerance {
@@ -100,7 +110,8 @@ impl Tolerance {
         self.relative
     }
 
-    fn allows(&self, ours: Decimal, theirs: Decimal) -> bool {
+    /// Whether two quantities differ by no more than this.
+    pub fn allows(&self, ours: Decimal, theirs: Decimal) -> bool {
         let Some(difference) = ours.checked_sub(theirs) else {
             return false;
         };
@@ -203,6 +214,19 @@ impl Group {
             Entry::Job(Standing::Within, None) => {}
             Entry::Job(Standing::Outside | Standing::UnderWay, _) => self.is_late = true,
         }
+    }
+
+    /// Counts a whole group in: what a person has matched is decided as if it had one name.
+    pub fn join(&mut self, part: &Self) {
+        for (sum, more) in [
+            (&mut self.ours, part.ours),
+            (&mut self.theirs, part.theirs),
+            (&mut self.elsewhere, part.elsewhere),
+        ] {
+            self.is_too_large |= more.is_some_and(|more| !count_in(sum, more));
+        }
+        self.is_late |= part.is_late;
+        self.is_too_large |= part.is_too_large;
     }
 
     /// Our usage within the period.

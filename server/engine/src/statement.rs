@@ -10,6 +10,7 @@
 //! Locks: the key's, the lines', then the audit log's.
 
 pub(crate) mod check;
+mod matches;
 mod read;
 mod store;
 pub mod views;
@@ -25,7 +26,11 @@ use serde_json::json;
 use sqlx::{Acquire, PgConnection};
 use tokio::sync::mpsc;
 
-pub use self::{check::Tally, read::Problem};
+pub use self::{
+    check::Tally,
+    matches::{MOST_PARTS, MatchError, NewMatch},
+    read::Problem,
+};
 use self::{
     read::{Numbered, Problems, Reading},
     views::Statement,

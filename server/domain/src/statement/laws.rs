@@ -128,6 +128,37 @@ proptest! {
     }
 
     #[test]
+    fn what_is_matched_is_decided_as_if_it_had_one_name(
+        groups in vec(vec(entry(), 0..5), 1..5), tolerance in tolerance(),
+    ) {
+        let mut joined = Group::default();
+        for entries in &groups {
+            joined.join(&group(entries));
+        }
+        let whole = group(&groups.concat());
+        prop_assert_eq!(joined, whole);
+        prop_assert_eq!(joined.outcome(tolerance), whole.outcome(tolerance));
+    }
+
+    #[test]
+    fn lines_of_theirs_match_usage_of_ours_under_other_names_up_to_the_tolerance(
+        told in quantity(), ours in vec(2_u32..5, 0..4), theirs in vec(2_u32..5, 0..4), more in quantity(), units in quantity(),
+    ) {
+        let mut joined = Group::default();
+        for part in parts(told, &ours) {
+            joined.join(&group(&[within(part)]));
+        }
+        for part in parts(told, &theirs) {
+            joined.join(&group(&[Entry::Line(part)]));
+        }
+        let of = |absolute| Tolerance::new(absolute, Decimal::ZERO).unwrap();
+        prop_assert_eq!(joined.outcome(Tolerance::default()), Outcome::Matched);
+        joined.join(&group(&[Entry::Line(more)]));
+        let expected = if more <= units { Outcome::WithinTolerance } else { Outcome::Differs };
+        prop_assert_eq!(joined.outcome(of(units)), expected);
+    }
+
+    #[test]
     fn a_key_reads_back(reference in "[^\\p{C}]{1,40}", livemode: bool, days in 1_u64..400) {
         let from = NaiveDate::from_ymd_opt(2026, 11, 1).unwrap();
         let key = GroupKey {

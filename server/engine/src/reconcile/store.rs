@@ -45,7 +45,7 @@ pub(super) struct Before {
     pub(super) position: Option<Position>,
     /// When the newest full one began.
     pub(super) full_at: Option<DateTime<Utc>>,
-    /// Whether something asks for a full one: an exception that no other closes, or a statement that none has seen.
+    /// Whether something asks for a full one: an exception that no other closes, or a statement or match that none has seen.
     pub(super) full_is_asked_for: bool,
 }
 
@@ -53,7 +53,9 @@ pub(super) async fn before(conn: &mut PgConnection) -> Result<Before, StoreError
     let row = sqlx::query!(
         r#"SELECT newest.horizon AS "horizon?", newest.audit_number, newest.audit_hash, whole.full_at,
                   EXISTS (SELECT FROM exceptions WHERE state = 'open' AND class <> ALL ($1))
-                      OR EXISTS (SELECT FROM statements WHERE accepted AND uploaded_at >= whole.full_at) AS "full_is_asked_for!"
+                      OR EXISTS (SELECT FROM statements WHERE accepted AND uploaded_at >= whole.full_at)
+                      OR EXISTS (SELECT FROM statement_matches WHERE matched_at >= whole.full_at)
+                      OR EXISTS (SELECT FROM statement_match_undos WHERE undone_at >= whole.full_at) AS "full_is_asked_for!"
            FROM (SELECT max(started_at) AS full_at FROM reconciliation_runs WHERE reach = 'full' AND horizon IS NOT NULL) AS whole
            LEFT JOIN LATERAL (
                SELECT horizon, audit_number, audit_hash FROM reconciliation_runs WHERE horizon IS NOT NULL

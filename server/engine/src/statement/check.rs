@@ -1,7 +1,8 @@
 //! Checking the newest accepted statement of every source and period against our usage.
 //!
 //! The entries of both sides stream in the order of their groups from one snapshot; each group is decided
-//! by [`domain::statement`] when its last entry was heard, so one group is in memory at a time. What does not
+//! by [`domain::statement`] when its last entry was heard, so one group is in memory at a time, and one for each
+//! match of people, which is decided when all its parts were. What does not
 //! match is kept for the statement's page; what alarms is a break of [`Class::StatedUsage`]. Cost: a pass over
 //! the lines of these statements and the jobs of their periods.
 
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use domain::{
     exception::Class,
-    id::{JobId, SourceId, TenantId},
+    id::{JobId, MatchId, SourceId, TenantId},
     statement::{Group, GroupKey, Outcome},
     usage::Meter,
 };
@@ -19,7 +20,7 @@ use sqlx::{Postgres, Transaction};
 
 use super::{
     store::{self, Kept},
-    views::{self, EntryRow, Terms},
+    views::{self, EntryRow, InForce, Terms},
 };
 use crate::{
     Engine,
@@ -72,8 +73,10 @@ pub(crate) async fn run(engine: &Engine, source: Option<SourceId>) -> Result<Fou
         .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         .await?;
     let terms = views::newest(&mut snapshot, source).await?;
+    let matches = views::in_force(&mut snapshot, source).await?;
     let mut check = Check {
         engine,
+        matches,
         now: engine.clock().now(),
         found: Found::default(),
     };
@@ -82,18 +85,17 @@ pub(crate) async fn run(engine: &Engine, source: Option<SourceId>) -> Result<Fou
     while let Some(row) = entries.try_next().await? {
         if let Some(mut at) = open.take() {
             if at.is_of(&row) {
-                at.group.add(row.entry);
-                at.job = at.job.or(row.job);
+                at.add(row);
                 open = Some(at);
                 continue;
             }
-            at.close_group(&mut check).await?;
             if at.terms.id == row.statement {
-                at.open_group(row);
+                at.close_group(&mut check, Some(row)).await?;
                 open = Some(at);
                 continue;
             }
-            at.finish(&check).await?;
+            at.close_group(&mut check, None).await?;
+            at.finish(&mut check).await?;
         }
         let of = terms.iter().find(|terms| terms.id == row.statement);
         let of = of.ok_or_else(|| {
@@ -103,8 +105,8 @@ pub(crate) async fn run(engine: &Engine, source: Option<SourceId>) -> Result<Fou
     }
     drop(entries);
     if let Some(mut at) = open {
-        at.close_group(&mut check).await?;
-        at.finish(&check).await?;
+        at.close_group(&mut check, None).await?;
+        at.finish(&mut check).await?;
     }
     snapshot.rollback().await?;
     Ok(check.found)
@@ -112,21 +114,41 @@ pub(crate) async fn run(engine: &Engine, source: Option<SourceId>) -> Result<Fou
 
 struct Check<'e> {
     engine: &'e Engine,
+    matches: InForce,
     now: DateTime<Utc>,
     found: Found,
 }
 
-/// The statement that is read, and its group that is.
+/// A group with its names.
+struct Named {
+    reference: String,
+    meter: Meter,
+    group: Group,
+    job: Option<(TenantId, JobId)>,
+}
+
+impl From<EntryRow> for Named {
+    fn from(row: EntryRow) -> Self {
+        let mut group = Group::default();
+        group.add(row.entry);
+        Self {
+            reference: row.reference,
+            meter: row.meter,
+            group,
+            job: row.job,
+        }
+    }
+}
+
+/// The statement that is read, its group that is, and the matches of which a part was.
 struct Open<'t> {
     terms: &'t Terms,
     tx: Transaction<'static, Postgres>,
     tally: Tally,
     written: i64,
     kept: Vec<Kept>,
-    reference: String,
-    meter: Meter,
-    group: Group,
-    job: Option<(TenantId, JobId)>,
+    at: Named,
+    matches: BTreeMap<MatchId, Named>,
 }
 
 impl<'t> Open<'t> {
@@ -135,35 +157,60 @@ impl<'t> Open<'t> {
         // Two checks of one statement write one after the other.
         store::lock_key(&mut tx, terms.id).await?;
         store::forget_groups(&mut tx, terms.id).await?;
-        let mut group = Group::default();
-        group.add(row.entry);
         Ok(Self {
             terms,
             tx,
             tally: Tally::default(),
             written: 0,
             kept: Vec::new(),
-            reference: row.reference,
-            meter: row.meter,
-            group,
-            job: row.job,
+            at: row.into(),
+            matches: BTreeMap::new(),
         })
     }
 
     fn is_of(&self, row: &EntryRow) -> bool {
-        self.terms.id == row.statement && self.reference == row.reference && self.meter == row.meter
+        let at = &self.at;
+        self.terms.id == row.statement && at.reference == row.reference && at.meter == row.meter
     }
 
-    fn open_group(&mut self, row: EntryRow) {
-        self.group = Group::default();
-        self.group.add(row.entry);
-        self.reference = row.reference;
-        self.meter = row.meter;
-        self.job = row.job;
+    fn add(&mut self, row: EntryRow) {
+        self.at.group.add(row.entry);
+        self.at.job = self.at.job.or(row.job);
     }
 
-    async fn close_group(&mut self, check: &mut Check<'_>) -> Result<(), StoreError> {
-        let outcome = self.group.outcome(self.terms.tolerance);
+    /// Decides the group, or puts it to the match that it is a part of, and begins the next.
+    async fn close_group(
+        &mut self,
+        check: &mut Check<'_>,
+        next: Option<EntryRow>,
+    ) -> Result<(), StoreError> {
+        let (meter, reference) = (&self.at.meter, &self.at.reference);
+        let of = (self.terms.id, meter.as_str().to_owned(), reference.clone());
+        match check.matches.get(&of).copied() {
+            None => self.decide(check),
+            Some(id) => {
+                self.keep(self.at.group.outcome(self.terms.tolerance), Some(id));
+                let whole = self.matches.entry(id).or_insert_with(|| Named {
+                    reference: id.to_string(),
+                    meter: self.at.meter.clone(),
+                    group: Group::default(),
+                    job: None,
+                });
+                whole.group.join(&self.at.group);
+                whole.job = whole.job.or(self.at.job);
+            }
+        }
+        if let Some(row) = next {
+            self.at = row.into();
+        }
+        if self.kept.len() >= BATCH {
+            self.write().await?;
+        }
+        Ok(())
+    }
+
+    fn decide(&mut self, check: &mut Check<'_>) {
+        let outcome = self.at.group.outcome(self.terms.tolerance);
         self.tally.count(outcome, 1);
         if outcome.alarms() {
             if check.found.breaks.len() < MOST_BREAKS {
@@ -173,19 +220,21 @@ impl<'t> Open<'t> {
             }
         }
         if outcome != Outcome::Matched {
-            self.kept.push(Kept {
-                reference: self.reference.clone(),
-                meter: self.meter.as_str().to_owned(),
-                outcome,
-                ours: self.group.ours(),
-                theirs: self.group.theirs(),
-                job: self.job,
-            });
+            self.keep(outcome, None);
         }
-        if self.kept.len() == BATCH {
-            self.write().await?;
-        }
-        Ok(())
+    }
+
+    fn keep(&mut self, outcome: Outcome, part_of: Option<MatchId>) {
+        let at = &self.at;
+        self.kept.push(Kept {
+            reference: at.reference.clone(),
+            meter: at.meter.as_str().to_owned(),
+            outcome,
+            ours: at.group.ours(),
+            theirs: at.group.theirs(),
+            job: at.job,
+            part_of,
+        });
     }
 
     async fn write(&mut self) -> Result<(), StoreError> {
@@ -195,7 +244,11 @@ impl<'t> Open<'t> {
         Ok(())
     }
 
-    async fn finish(mut self, check: &Check<'_>) -> Result<(), StoreError> {
+    async fn finish(mut self, check: &mut Check<'_>) -> Result<(), StoreError> {
+        for whole in std::mem::take(&mut self.matches).into_values() {
+            self.at = whole;
+            self.decide(check);
+        }
         self.write().await?;
         store::keep_tally(&mut self.tx, self.terms.id, &self.tally, check.now).await?;
         self.tx.commit().await?;
@@ -204,9 +257,14 @@ impl<'t> Open<'t> {
 
     fn found(&self, outcome: Outcome) -> Break {
         let (source, period) = (&self.terms.source, self.terms.period);
-        let (meter, reference) = (&self.meter, &self.reference);
-        let ours = self.group.ours().unwrap_or_default().normalize();
-        let theirs = self.group.theirs().unwrap_or_default().normalize();
+        let Named {
+            reference,
+            meter,
+            group,
+            job,
+        } = &self.at;
+        let ours = group.ours().unwrap_or_default().normalize();
+        let theirs = group.theirs().unwrap_or_default().normalize();
         let told = match outcome {
             Outcome::MissingWithUs => {
                 format!(
@@ -229,9 +287,9 @@ impl<'t> Open<'t> {
         };
         let line = format!("{told}, from {} to {}", period.from(), period.to());
         Break {
-            tenant: self.job.map(|(tenant, _)| tenant),
-            expected: self.group.theirs(),
-            actual: self.group.ours(),
+            tenant: job.map(|(tenant, _)| tenant),
+            expected: group.theirs(),
+            actual: group.ours(),
             ..Break::about(Class::StatedUsage, key.to_string(), line)
         }
     }

@@ -1,15 +1,21 @@
 //! Changes of statements and of what their checks came to.
 
+mod matches;
+
 use chrono::{DateTime, Utc};
 use domain::{
     canonical::Hash,
-    id::{JobId, OperatorId, SourceId, StatementId, TenantId},
+    id::{JobId, MatchId, OperatorId, SourceId, StatementId, TenantId},
     statement::{About, Outcome},
 };
 use rust_decimal::Decimal;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+pub(super) use self::matches::{
+    Match, counts, insert_match, insert_parts, insert_undo, is_known, is_undone, lone,
+    source_of_match,
+};
 use super::{
     NewStatement, Problem,
     check::Tally,
@@ -230,6 +236,7 @@ pub(super) struct Kept {
     pub(super) ours: Option<Decimal>,
     pub(super) theirs: Option<Decimal>,
     pub(super) job: Option<(TenantId, JobId)>,
+    pub(super) part_of: Option<MatchId>,
 }
 
 /// Forgets the groups of a statement.
@@ -258,13 +265,18 @@ pub(super) async fn keep_groups(
     let outcomes: Vec<&str> = groups.iter().map(|one| one.outcome.as_str()).collect();
     let ours: Vec<Option<Decimal>> = groups.iter().map(|one| one.ours).collect();
     let theirs: Vec<Option<Decimal>> = groups.iter().map(|one| one.theirs).collect();
+    let matches: Vec<Option<Uuid>> = groups
+        .iter()
+        .map(|one| one.part_of.map(|id| id.0))
+        .collect();
     let job = |one: &Kept| one.job.map(|(tenant, job)| (tenant.0, job.0)).unzip();
     let (tenants, jobs): (Vec<Option<Uuid>>, Vec<Option<Uuid>>) = groups.iter().map(job).unzip();
     sqlx::query!(
-        "INSERT INTO statement_groups (statement_id, position, reference, meter, outcome, ours, theirs, job_tenant_id, job_id)
-         SELECT $1, $2 + position, reference, meter, outcome, ours, theirs, tenant, job
-         FROM unnest($3::text[], $4::text[], $5::text[], $6::numeric[], $7::numeric[], $8::uuid[], $9::uuid[])
-             WITH ORDINALITY AS told (reference, meter, outcome, ours, theirs, tenant, job, position)",
+        "INSERT INTO statement_groups (statement_id, position, reference, meter, outcome, ours, theirs, job_tenant_id, job_id,
+             match_id)
+         SELECT $1, $2 + position, reference, meter, outcome, ours, theirs, tenant, job, match
+         FROM unnest($3::text[], $4::text[], $5::text[], $6::numeric[], $7::numeric[], $8::uuid[], $9::uuid[], $10::uuid[])
+             WITH ORDINALITY AS told (reference, meter, outcome, ours, theirs, tenant, job, match, position)",
         statement.0,
         before,
         &references as &[&str],
@@ -274,6 +286,7 @@ pub(super) async fn keep_groups(
         &theirs as &[Option<Decimal>],
         &tenants as &[Option<Uuid>],
         &jobs as &[Option<Uuid>],
+        &matches as &[Option<Uuid>],
     )
     .execute(conn)
     .await?;

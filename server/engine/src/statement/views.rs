@@ -2,6 +2,7 @@
 
 mod entries;
 mod groups;
+mod matches;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::{
@@ -13,8 +14,14 @@ use rust_decimal::Decimal;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-pub(super) use self::entries::{EntryRow, Terms, entries, newest};
-pub use self::groups::{GroupLine, group, groups};
+pub(super) use self::{
+    entries::{EntryRow, Terms, entries, newest},
+    matches::{InForce, in_force},
+};
+pub use self::{
+    groups::{GroupLine, group, groups},
+    matches::{MOST_LONE, Match, Part, lone, matches, meters},
+};
 use super::{Problem, check::Tally};
 use crate::{
     error::StoreError,

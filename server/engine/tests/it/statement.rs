@@ -3,6 +3,7 @@
 mod accepted;
 mod guards;
 mod long;
+mod matching;
 
 use std::io::Cursor;
 

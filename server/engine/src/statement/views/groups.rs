@@ -20,7 +20,7 @@ pub struct GroupLine {
     pub position: i64,
     /// The statement.
     pub statement: StatementId,
-    /// The provider's reference, or our job id where there is none.
+    /// The provider's reference, or our job id where there is none; of a match, its id.
     pub reference: String,
     /// What was counted.
     pub meter: String,
@@ -34,16 +34,16 @@ pub struct GroupLine {
     pub job: Option<(TenantId, JobId)>,
 }
 
-struct GroupRow {
-    position: i64,
-    statement_id: Uuid,
-    reference: String,
-    meter: String,
-    outcome: String,
-    ours: Option<Decimal>,
-    theirs: Option<Decimal>,
-    job_tenant_id: Option<Uuid>,
-    job_id: Option<Uuid>,
+pub(super) struct GroupRow {
+    pub(super) position: i64,
+    pub(super) statement_id: Uuid,
+    pub(super) reference: String,
+    pub(super) meter: String,
+    pub(super) outcome: String,
+    pub(super) ours: Option<Decimal>,
+    pub(super) theirs: Option<Decimal>,
+    pub(super) job_tenant_id: Option<Uuid>,
+    pub(super) job_id: Option<Uuid>,
 }
 
 impl TryFrom<GroupRow> for GroupLine {
@@ -83,7 +83,7 @@ pub async fn groups(
         GroupRow,
         "SELECT position, statement_id, reference, meter, outcome, ours, theirs, job_tenant_id, job_id
          FROM statement_groups
-         WHERE statement_id = $1 AND CASE WHEN $2::bool THEN position < $3 ELSE position > $3 END
+         WHERE statement_id = $1 AND match_id IS NULL AND CASE WHEN $2::bool THEN position < $3 ELSE position > $3 END
            AND ($4::text IS NULL OR outcome = $4)
          ORDER BY CASE WHEN $2 THEN -position ELSE position END LIMIT $5",
         id.0,
@@ -110,7 +110,7 @@ pub async fn group(
         GroupRow,
         "SELECT g.position, g.statement_id, g.reference, g.meter, g.outcome, g.ours, g.theirs, g.job_tenant_id, g.job_id
          FROM statement_groups g
-         WHERE g.reference = $1 AND g.meter = $2 AND g.statement_id = (
+         WHERE g.reference = $1 AND g.meter = $2 AND g.match_id IS NULL AND g.statement_id = (
              SELECT s.statement_id FROM statements s JOIN sources o ON o.source_id = s.source_id
              WHERE s.accepted AND o.slug = $3 AND s.livemode = $4 AND s.period_from = $5 AND s.period_to = $6
              ORDER BY s.number DESC LIMIT 1)",
