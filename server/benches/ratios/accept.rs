@@ -22,6 +22,7 @@ use sqlx::{ConnectOptions as _, PgConnection};
 use crate::{
     Cluster, Failure, Options, fail,
     load::{self, Outcome, Sender},
+    memory,
     pgbench::{self, Extent, Rate},
     report::{Line, Target, median},
 };
@@ -318,17 +319,7 @@ impl Receiver {
 
     /// Resident memory, as the kernel counts it.
     fn memory_mb(&self) -> Result<f64, Failure> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let kb = status.lines().find_map(|line| {
-            line.strip_prefix("VmRSS:")?
-                .trim()
-                .strip_suffix(" kB")?
-                .trim()
-                .parse::<f64>()
-                .ok()
-        });
-        kb.map(|kb| kb / 1000.0)
-            .ok_or_else(|| "the kernel does not tell the memory of a process".into())
+        memory::resident_mb(&self.child.id().to_string())
     }
 }
 

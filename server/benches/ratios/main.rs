@@ -10,6 +10,7 @@
 
 mod accept;
 mod load;
+mod memory;
 mod pgbench;
 mod recon;
 mod report;

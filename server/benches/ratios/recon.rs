@@ -10,7 +10,7 @@ use engine::{
 use sqlx::{ConnectOptions as _, PgConnection, postgres::PgConnectOptions};
 
 use crate::{
-    Cluster, Failure, Options, fail,
+    Cluster, Failure, Options, fail, memory,
     report::{Line, Target, median},
     settle,
 };
@@ -83,8 +83,9 @@ async fn runs(
     repetitions: usize,
 ) -> Result<Vec<Line>, Failure> {
     let (mut full, mut incremental, mut balances) = (vec![], vec![], vec![]);
-    let mut wrong = 0;
-    let mut last = jobs;
+    let (mut wrong, mut last) = (0, jobs);
+    let before = memory::resident_mb("self")?;
+    memory::forget_most()?;
     for repetition in 1..=repetitions {
         eprintln!("recon: repetition {repetition} of {repetitions}");
         let start = Instant::now();
@@ -115,6 +116,12 @@ async fn runs(
         target,
     };
     Ok(vec![
+        line(
+            "memory that runs add, MB",
+            memory::most_mb()? - before,
+            0.0,
+            Target::AtMost(32.0),
+        ),
         line(
             "every balance added up, seconds / million transfers",
             balances,
