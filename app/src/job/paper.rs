@@ -47,7 +47,7 @@ pub(super) fn Paper(
 ) -> AnyView {
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
     view! {
-        <Title text=format!("{title} · proof")/>
+        <Title text=format!("{title}, proof · Quittance")/>
         <a class="skip" href="#main">"Skip to content"</a>
         <div class="paper">
             <header class="how">
