@@ -1,6 +1,7 @@
 //! Actions on wallets and jobs, and freezes of tenants and sources: the form, the dry run with its decision, and what waits for a second person.
 
 mod approvals;
+mod decide;
 mod form;
 mod list;
 mod page;

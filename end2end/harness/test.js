@@ -96,3 +96,9 @@ export async function checkEverything(page, press = (button) => button.click()) 
     await expect(page.locator('.flash')).not.toContainText('going on', { timeout: 500 });
   }).toPass();
 }
+
+/** Types the end of an action's key, as the page of the action asks for. */
+export async function confirm(page) {
+  const key = new URL(page.url()).pathname;
+  await page.getByLabel(/^To confirm, type/u).fill(key.slice(-6));
+}

@@ -1,7 +1,7 @@
 // Acting on wallets: a form, a dry run, a decision by someone else where the rules ask for one.
 
 import { api, unique, WALLET } from '../harness/sender.js';
-import { expect, signIn, test } from '../harness/test.js';
+import { confirm, expect, signIn, test } from '../harness/test.js';
 import { world } from '../harness/world.js';
 
 const wallet = () => world().wallets[WALLET.coursesUsd].wallet;
@@ -94,12 +94,16 @@ test.describe('scripts off', () => {
 
     await ask(maker, 'unfreeze', { reason: 'The bank has given its word' });
     await maker.getByRole('button', { name: 'Send for approval' }).click();
+    await expect(maker.getByText('what was typed is not what is asked for')).toBeVisible();
+    await confirm(maker);
+    await maker.getByRole('button', { name: 'Send for approval' }).click();
     await expect(maker.getByText('someone else approves or refuses it')).toBeVisible();
     await expect(maker.getByRole('button', { name: /Approve/u })).toHaveCount(0);
     const action = new URL(maker.url()).pathname;
 
     await checker.goto('/approvals');
     await checker.locator(`#approvals a[href="${action}"]`).click();
+    await confirm(checker);
     await checker.getByRole('button', { name: 'Approve: Lift the freeze' }).click();
     await expect(checker.locator('.object-head')).toContainText('Done');
     expect(await submit()).toBe(202);

@@ -3,7 +3,7 @@
 
 import { violations } from '../harness/axe.js';
 import { api, deliver, jobEvent, settled, settledJob, submit, unique } from '../harness/sender.js';
-import { expect, signIn, test } from '../harness/test.js';
+import { confirm, expect, signIn, test } from '../harness/test.js';
 
 const LOOKS = [
   { scripts: 'on', theme: 'light', width: 1280 },
@@ -70,6 +70,7 @@ for (const { scripts, theme, width } of LOOKS) {
       const action = new URL(maker.url()).pathname;
 
       await checker.goto(action);
+      await checker.getByLabel('To confirm, type 60.00 USD').fill('60');
       await checker.getByRole('button', { name: 'Approve: Charge 60.00 USD more' }).click();
       await expect(checker.locator('.object-head')).toContainText('Done');
       expect(Number(await charged(job)) - Number(before)).toBeCloseTo(60, 6);
@@ -88,6 +89,7 @@ for (const { scripts, theme, width } of LOOKS) {
       await maker.getByRole('button', { name: 'Show what it would do' }).click();
       await maker.getByRole('button', { name: 'Send for approval' }).click();
       await checker.goto(new URL(maker.url()).pathname);
+      await confirm(checker);
       await checker.getByRole('button', { name: 'Approve: Undo a correction' }).click();
       await expect(checker.locator('.object-head')).toContainText('Done');
       expect(await charged(job)).toBe(before);

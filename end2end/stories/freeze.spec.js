@@ -3,7 +3,7 @@
 
 import { violations } from '../harness/axe.js';
 import { api, deliver, jobEvent, settled, submit, unique, WALLET } from '../harness/sender.js';
-import { expect, signIn, test } from '../harness/test.js';
+import { confirm, expect, signIn, test } from '../harness/test.js';
 import { world } from '../harness/world.js';
 
 const wallet = () => world().wallets[WALLET.osakaJpy].wallet;
@@ -29,11 +29,13 @@ async function ask(page, reason) {
 /** Asks for a lift as one person and approves it as another. */
 async function lift(maker, checker, reason) {
   await ask(maker, reason);
+  await confirm(maker);
   await maker.getByRole('button', { name: 'Send for approval' }).click();
   await expect(maker.getByRole('button', { name: /Approve/u })).toHaveCount(0);
   const action = new URL(maker.url()).pathname;
   await checker.goto('/approvals');
   await checker.locator(`#approvals a[href="${action}"]`).click();
+  await confirm(checker);
   await checker.getByRole('button', { name: 'Approve: Lift the freeze' }).click();
   await expect(checker.locator('.object-head')).toContainText('Done');
 }

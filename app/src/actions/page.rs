@@ -9,16 +9,15 @@ use engine::job::views::{Correction, correction};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
+use super::decide::decide;
 use super::list::undo;
-use super::words::{
-    action_tone, category_words, effect, freeze_note, headline, state_words, step_title,
-};
-use crate::context::{PageError, may_act, page};
+use super::words::{action_tone, category_words, freeze_note, headline, state_words, step_title};
+use crate::context::{PageError, page};
 use crate::freezes::held_back;
-use crate::shell::{Crumb, Frame, FrameData, Kept};
+use crate::shell::{Crumb, Frame, FrameData};
 use crate::ui::{
-    AmountText, BalanceShift, Button, ButtonKind, Fact, Id, KeyValue, Move, NextStep, ObjectHead,
-    Pair, ProofTimeline, Related, RelatedLink, Section, Sentence, Step, Textarea, Time, TimeStyle,
+    AmountText, BalanceShift, Fact, Id, KeyValue, Move, NextStep, ObjectHead, Pair, ProofTimeline,
+    Related, RelatedLink, Section, Sentence, Step, Time, TimeStyle,
 };
 use crate::words::money;
 
@@ -230,94 +229,6 @@ fn places(amount: &AmountText) -> u8 {
         .split_once('.')
         .map_or(0, |(_, decimals)| decimals.len());
     u8::try_from(decimals).unwrap_or(8)
-}
-
-/// The forms of whoever may decide, or why they may not.
-fn decide(action: &Action, run: &DryRun) -> AnyView {
-    let me = FrameData::current().operator.map(|operator| operator.id);
-    if !may_act() {
-        return view! { <p class="muted">"Deciding takes the role finance."</p> }.into_any();
-    }
-    let mine = me == Some(action.requested_by.id);
-    let changed = action.basis.is_some_and(|basis| basis != run.basis);
-    let obstacle = match (run.refusal, changed) {
-        (_, true) => Some("This changed since its maker committed it. It can only be refused or withdrawn, and asked for anew.".to_owned()),
-        (Some(refusal), _) => Some(format!("It cannot go ahead: {refusal}.")),
-        (None, false) => None,
-    };
-    let notice = obstacle
-        .clone()
-        .map(|text| view! { <p><strong>{text}</strong></p> });
-    let forms = match (action.state, mine) {
-        (State::Draft, true) => commit_form(action, run, obstacle),
-        (State::Waiting, true) => waiting_form(action),
-        (State::Waiting, false) => check_forms(action, obstacle),
-        _ => view! { <p class="muted">"Only its maker goes on from here."</p> }.into_any(),
-    };
-    view! {
-        <Section title="Decision" id="decision">
-            <div class="stack">{notice}{forms}</div>
-        </Section>
-    }
-    .into_any()
-}
-
-fn commit_form(action: &Action, run: &DryRun, obstacle: Option<String>) -> AnyView {
-    let id = action.id;
-    let label = effect(&action.request, run.needs_approval);
-    let why = run.needs_approval.then(|| match run.above {
-        Some(above) => format!(
-            "Above {above} a second person approves.",
-            above = above.normalize()
-        ),
-        None => "A second person approves.".to_owned(),
-    });
-    view! {
-        {why.map(|why| view! { <p class="muted">{why}</p> })}
-        <form class="form" method="post" action=format!("/actions/{id}/commit")>
-            <input type="hidden" name="basis" value=run.basis.to_string()/>
-            <div class="submit">
-                <Button kind=ButtonKind::Primary refused=obstacle>{label}</Button>
-            </div>
-        </form>
-        {withdraw_form(id, "Discard")}
-    }
-    .into_any()
-}
-
-fn waiting_form(action: &Action) -> AnyView {
-    view! {
-        <p class="muted">"You made this request, so someone else approves or refuses it."</p>
-        {withdraw_form(action.id, "Withdraw")}
-    }
-    .into_any()
-}
-
-fn withdraw_form(id: ActionId, label: &'static str) -> impl IntoView {
-    view! {
-        <form method="post" action=format!("/actions/{id}/withdraw")>
-            <Button>{label}</Button>
-        </form>
-    }
-}
-
-fn check_forms(action: &Action, obstacle: Option<String>) -> AnyView {
-    let id = action.id;
-    let label = format!("Approve: {}", effect(&action.request, false));
-    let refuse = format!("/actions/{id}/refuse");
-    let value = Kept::of(&refuse).text("reason");
-    view! {
-        <form class="form" method="post" action=format!("/actions/{id}/approve")>
-            <div class="submit">
-                <Button kind=ButtonKind::Primary refused=obstacle>{label}</Button>
-            </div>
-        </form>
-        <form class="form" method="post" action=refuse>
-            <Textarea name="reason" label="Why not" value rows=2 required=true hint="10 to 500 characters; its maker reads it."/>
-            <div class="submit"><Button>"Refuse"</Button></div>
-        </form>
-    }
-    .into_any()
 }
 
 fn side(action: &Action) -> AnyView {

@@ -1,9 +1,11 @@
 //! What an operator may do: keyed requests, who has to agree, and how they end.
 
+mod confirm;
 mod request;
 mod subject;
 
 pub use self::{
+    confirm::{Onward, is_confirmation, tail},
     request::{Request, Typed, Wrong, reason},
     subject::{Subject, Target},
 };

@@ -7,7 +7,10 @@ use axum::{
     response::Response,
 };
 use domain::{
-    action::{Kind as ActionKind, Request, State as ActionState, Subject, Target, Typed},
+    action::{
+        Kind as ActionKind, Onward, Request, State as ActionState, Subject, Target, Typed,
+        is_confirmation,
+    },
     canonical::Hash,
     id::{ActionId, TenantId, WalletId},
 };
@@ -50,13 +53,15 @@ pub(super) struct ActionForm {
     reason: String,
 }
 
-/// A decision: `basis` belongs to a commit, `reason` to a refusal.
+/// A decision: `basis` belongs to a commit, `reason` to a refusal, `confirm` to what goes on.
 #[derive(Deserialize)]
 pub(super) struct StepForm {
     #[serde(default)]
     basis: String,
     #[serde(default)]
     reason: String,
+    #[serde(default)]
+    confirm: String,
 }
 
 /// Proposes an action on a wallet, or on a job of it.
@@ -177,6 +182,18 @@ pub(super) async fn step(
     let id: ActionId = id.parse().map_err(|_| not_found())?;
     let request_id = RequestId::current();
     let (by, engine) = (who.by(request_id.as_ref()), &console.engine);
+    let onward = match step.as_str() {
+        "commit" => Some(Onward::Commit),
+        "approve" => Some(Onward::Approve),
+        _ => None,
+    };
+    if let Some(onward) = onward
+        && !confirmed(engine, id, onward, &form.confirm).await?
+    {
+        return Ok(return_path::see_other(&format!(
+            "/actions/{id}?unconfirmed={step}#decision"
+        )));
+    }
     let done = match step.as_str() {
         // A basis that cannot be read was not shown by this console: the dry run is looked at again.
         "commit" => match hex::decode(&form.basis).ok().map(Hash::try_from) {
@@ -203,6 +220,26 @@ pub(super) async fn step(
         _ => None,
     };
     answer(&session, id, done, changed).await
+}
+
+/// Whether the step may go on with what was typed. An action whose dry run cannot be made, or that has
+/// ended, is for the step itself to answer. What moves is part of the basis, so it cannot change unseen
+/// between here and there.
+async fn confirmed(
+    engine: &Engine,
+    id: ActionId,
+    onward: Onward,
+    typed: &str,
+) -> Result<bool, Problem> {
+    let mut books = engine.snapshot().await?;
+    let action = action::views::find(&mut books, id).await?;
+    let Some(action) = action.filter(|action| !action.state.is_final()) else {
+        return Ok(true);
+    };
+    let run = action::dry_run(&mut books, &action, engine.clock().now()).await;
+    let run = run.map_err(problem)?;
+    let asks = onward.is_confirmed(action.request.kind, run.needs_approval);
+    Ok(!asks || is_confirmation(typed, id, run.moved))
 }
 
 /// What of an action's job changed last, and by whom.

@@ -33,8 +33,10 @@ async fn act(desk: &Desk<'_>, place: &str, action: &str) -> String {
     );
     let basis = between(&dry_run.text, "name=\"basis\" value=\"", "\"");
     for _ in 0..2 {
-        desk.post(&format!("{shown}/commit"), &format!("basis={basis}"))
-            .await;
+        // A lift asks for the end of its key; other commits do not mind it.
+        let confirm = &key[key.len() - 6..];
+        let form = format!("basis={basis}&confirm={confirm}");
+        desk.post(&format!("{shown}/commit"), &form).await;
     }
     shown
 }
@@ -82,6 +84,25 @@ async fn a_frozen_tenant_is_told_so_and_nobody_else(owner: PgPool) {
     assert!(desk.get("/").await.text.contains("1 tenant frozen"));
     let wallet = desk.get(&format!("/wallets/{}", house.wallet)).await.text;
     assert!(wallet.contains("Tenant frozen"), "{wallet}");
+
+    // A lift that is not confirmed stays a draft, whatever the browser let through.
+    let page = desk.get(&format!("{place}/unfreeze")).await.text;
+    let key = between(&page, "name=\"key\" value=\"", "\"");
+    let form = format!("key={key}&action=unfreeze&category=resolved&reason=The+card+was+their+own");
+    desk.post(&format!("{place}/actions"), &form).await;
+    let basis = desk.get(&format!("/actions/{key}")).await.text;
+    let basis = between(&basis, "name=\"basis\" value=\"", "\"");
+    for typed in ["", "&confirm=yes"] {
+        let form = format!("basis={basis}{typed}");
+        let answer = desk.post(&format!("/actions/{key}/commit"), &form).await;
+        assert!(answer.header("location").contains("unconfirmed=commit"));
+    }
+    let asked = desk
+        .get(&format!("/actions/{key}?unconfirmed=commit"))
+        .await;
+    assert!(asked.text.contains("id=\"wrong-confirm\""));
+    let waiting = "SELECT count(*) FROM actions WHERE state <> 'draft' AND action = 'unfreeze'";
+    assert_eq!(house.count(waiting).await, 0);
 
     // A lift waits for someone else.
     let lift = act(&desk, &place, "unfreeze").await;
