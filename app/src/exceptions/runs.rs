@@ -6,7 +6,7 @@ use engine::reconcile::views::{Run, runs};
 use leptos::prelude::*;
 
 use crate::context::{may_act, page};
-use crate::list::{Pages, Problems, Query, mark, neighbours};
+use crate::list::{Export, Pages, Problems, Query, mark, neighbours};
 use crate::shell::Frame;
 use crate::ui::{
     Button, ButtonKind, Column, DataTable, EmptyKind, EmptyState, PageHead, StateBadge, Time,
@@ -58,6 +58,7 @@ fn Runs(query: Query, rows: Vec<Run>, newer: Option<String>, older: Option<Strin
         view! {
             <DataTable id="runs" caption="Runs, newest first" columns>{rows}</DataTable>
             <Pages rows=shown what=("run", "runs") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };

@@ -5,7 +5,7 @@ use engine::seal::views::{Seal, list};
 use leptos::prelude::*;
 
 use crate::context::page;
-use crate::list::{Pages, Problems, Query, neighbours};
+use crate::list::{Export, Pages, Problems, Query, neighbours};
 use crate::shell::Frame;
 use crate::ui::{
     Column, DataTable, EmptyKind, EmptyState, Id, PageHead, SortOrder, Time, TimeStyle,
@@ -47,6 +47,7 @@ fn Seals(query: Query, rows: Vec<Seal>, newer: Option<String>, older: Option<Str
         view! {
             <DataTable id="seals" caption="Seals, newest first" columns>{rows}</DataTable>
             <Pages rows=shown what=("seal", "seals") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };

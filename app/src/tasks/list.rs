@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::words::{headline, state};
 use crate::context::page;
-use crate::list::{Pages, Problems, Query, mark, neighbours};
+use crate::list::{Export, Pages, Problems, Query, mark, neighbours};
 use crate::shell::Frame;
 use crate::ui::{
     Column, DataTable, EmptyKind, EmptyState, PageHead, RowLink, StateBadge, Time, TimeStyle,
@@ -48,6 +48,7 @@ fn Tasks(query: Query, rows: Vec<Task>, newer: Option<String>, older: Option<Str
         view! {
             <DataTable id="tasks" caption="Tasks, newest first" columns>{rows}</DataTable>
             <Pages rows=shown what=("task", "tasks") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };

@@ -4,6 +4,8 @@
 //! is of one moment. The last line says how many rows there are: a file without it is cut short. A cell
 //! never begins like a formula ([`cell`]). Each export leaves a line in the audit log.
 
+mod cells;
+mod columns;
 mod filters;
 mod lists;
 

@@ -101,6 +101,12 @@ async fn every_list_has_its_file_and_what_is_not_understood_is_refused(owner: Pg
         "/events/export.csv",
         "/settlements/export.csv",
         "/audit/export.csv",
+        "/exceptions/export.csv",
+        "/deliveries/export.csv",
+        "/statements/export.csv",
+        "/reconciliation/export.csv",
+        "/seals/export.csv",
+        "/tasks/export.csv",
         &format!("/wallets/{wallet}/export.csv"),
     ] {
         let (status, text) = get(&house, path, &cookie).await;

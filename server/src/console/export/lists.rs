@@ -2,26 +2,25 @@
 
 use chrono::{DateTime, Utc};
 use domain::{
-    id::{SettlementId, StatementId, WalletId},
-    money::Amount,
+    id::{SettlementId, StatementId, TaskId, WalletId},
     statement::Outcome,
 };
 use engine::{
-    audit,
-    error::StoreError,
-    event,
-    exception::views as exceptions,
-    job::views::all as jobs,
-    ledger::views as ledger,
-    page::{Cursor, Page},
-    settlement::views as settlements,
-    statement::views as statements,
+    audit, delivery::views as deliveries, error::StoreError, event, exception::views as exceptions,
+    job::views::all as jobs, ledger::views as ledger, page::Cursor, reconcile::views as reconcile,
+    seal::views as seals, settlement::views as settlements, statement::views as statements,
+    task::views as tasks,
 };
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{
-    Filters, day,
+    Filters,
+    cells::{
+        audit_row, delivery, entry, event_row, exception, group, job, rows, run, seal, settlement,
+        statement, task,
+    },
+    day,
     filters::{all_known, events_of, exceptions_of, jobs_of},
     parsed,
 };
@@ -44,10 +43,15 @@ pub(super) enum List {
     Exceptions(exceptions::Filter),
     Ledger(Box<ledger::Wallet>, ledger::Filter),
     Statement(StatementId, Option<Outcome>),
+    Deliveries(deliveries::Filter),
+    Statements(statements::Filter),
+    Reconciliation,
+    Seals,
+    Tasks,
 }
 
 /// Rows, and where to go on.
-type Rows = (Vec<Vec<String>>, Option<Place>);
+pub(super) type Rows = (Vec<Vec<String>>, Option<Place>);
 
 impl List {
     /// The list of a name, with its filters. A filter it does not know is refused: a file must not hold
@@ -74,6 +78,20 @@ impl List {
                 object: parsed(&mut rest, "object")?,
                 since: day(&mut rest, "since")?,
             }),
+            ("deliveries", None) => Self::Deliveries(deliveries::Filter {
+                livemode,
+                outcome: parsed(&mut rest, "outcome")?,
+                reason: parsed(&mut rest, "reason")?,
+                source: parsed(&mut rest, "source")?,
+            }),
+            ("statements", None) => Self::Statements(statements::Filter {
+                livemode: Some(livemode),
+                source: parsed(&mut rest, "source")?,
+                accepted: parsed(&mut rest, "accepted")?,
+            }),
+            ("reconciliation", None) => Self::Reconciliation,
+            ("seals", None) => Self::Seals,
+            ("tasks", None) => Self::Tasks,
             ("ledger", Some(wallet)) => {
                 let wallet: WalletId = wallet.parse().map_err(|_| not_found())?;
                 let wallet = ledger::wallet(conn, wallet).await?;
@@ -105,81 +123,11 @@ impl List {
             Self::Exceptions(_) => "exceptions",
             Self::Ledger(..) => "ledger",
             Self::Statement(..) => "statement",
-        }
-    }
-
-    pub(super) fn columns(&self) -> &'static [&'static str] {
-        match self {
-            Self::Jobs(_) => &[
-                "job",
-                "tenant",
-                "tenant name",
-                "model",
-                "state",
-                "settlement",
-                "currency",
-                "quote",
-                "held",
-                "captured",
-                "submitted at",
-            ],
-            Self::Events(_) => &[
-                "event",
-                "source",
-                "key",
-                "kind",
-                "state",
-                "reason",
-                "job",
-                "provider reference",
-                "occurred at",
-                "received at",
-                "decided at",
-            ],
-            Self::Settlements(_) => &[
-                "settlement",
-                "key",
-                "tenant name",
-                "wallet",
-                "phase",
-                "currency",
-                "amount",
-                "event",
-                "settled at",
-            ],
-            Self::Audit(_) => &[
-                "number", "at", "actor", "action", "object", "reason", "request", "hash",
-            ],
-            Self::Exceptions(_) => &[
-                "exception",
-                "class",
-                "subject",
-                "tenant name",
-                "state",
-                "currency",
-                "expected",
-                "there is",
-                "detail",
-                "owner",
-                "first seen at",
-                "last seen at",
-                "due at",
-                "closed at",
-            ],
-            Self::Ledger(..) => &[
-                "posting",
-                "settlement",
-                "key",
-                "entry",
-                "debit",
-                "credit",
-                "currency",
-                "amount",
-                "available after",
-                "held after",
-                "posted at",
-            ],
-            Self::Statement(..) => &["reference", "meter", "outcome", "stated", "ours", "job"],
+            Self::Deliveries(_) => "deliveries",
+            Self::Statements(_) => "statements",
+            Self::Reconciliation => "reconciliation",
+            Self::Seals => "seals",
+            Self::Tasks => "tasks",
         }
     }
 
@@ -219,6 +167,26 @@ impl List {
                 let page = statements::groups(conn, *id, *outcome, by_number(place)).await?;
                 Ok(rows(page, group, |row| Place::Number(row.position)))
             }
+            Self::Deliveries(filter) => {
+                let page = deliveries::list(conn, filter, by_number(place)).await?;
+                Ok(rows(page, delivery, |row| Place::Number(row.id)))
+            }
+            Self::Statements(filter) => {
+                let page = statements::list(conn, filter, by_number(place)).await?;
+                Ok(rows(page, statement, |row| Place::Number(row.number)))
+            }
+            Self::Reconciliation => {
+                let page = reconcile::runs(conn, by_number(place)).await?;
+                Ok(rows(page, run, |row| Place::Number(row.run)))
+            }
+            Self::Seals => {
+                let page = seals::list(conn, by_number(place)).await?;
+                Ok(rows(page, seal, |row| Place::Number(row.number)))
+            }
+            Self::Tasks => {
+                let page = tasks::list(conn, by_id(place).map(TaskId)).await?;
+                Ok(rows(page, task, |row| Place::Id(row.id.0)))
+            }
         }
     }
 }
@@ -235,128 +203,6 @@ fn by_number(place: Place) -> Cursor<i64> {
         Place::Number(number) => Cursor::Older(number),
         Place::Start | Place::Id(_) => Cursor::Newest,
     }
-}
-
-fn rows<T>(page: Page<T>, cells: impl Fn(&T) -> Vec<String>, key: impl Fn(&T) -> Place) -> Rows {
-    let place = page.rows.last().filter(|_| page.older).map(key);
-    (page.rows.iter().map(cells).collect(), place)
-}
-
-fn number(amount: Amount) -> String {
-    amount.value().normalize().to_string()
-}
-
-fn text<T: ToString>(value: Option<T>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
-}
-
-fn time(at: chrono::DateTime<chrono::Utc>) -> String {
-    at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
-}
-
-fn job(row: &jobs::Row) -> Vec<String> {
-    vec![
-        row.job.to_string(),
-        row.tenant.to_string(),
-        row.tenant_name.clone(),
-        row.model.clone(),
-        row.state.to_string(),
-        row.settlement.to_string(),
-        row.quote.currency().code().to_owned(),
-        number(row.quote),
-        number(row.held),
-        number(row.captured),
-        time(row.submitted_at),
-    ]
-}
-
-fn event_row(row: &event::views::Event) -> Vec<String> {
-    vec![
-        row.id.to_string(),
-        row.source_slug.clone(),
-        row.key.clone(),
-        row.kind.clone(),
-        row.state.to_string(),
-        text(row.reason.clone()),
-        text(row.job.map(|(_, job)| job)),
-        text(row.provider_reference.clone()),
-        text(row.occurred_at.map(time)),
-        time(row.received_at),
-        text(row.decided_at.map(time)),
-    ]
-}
-
-fn settlement(row: &settlements::SettlementLine) -> Vec<String> {
-    vec![
-        row.id.to_string(),
-        row.key.to_string(),
-        row.tenant_name.clone(),
-        row.wallet.to_string(),
-        row.key.phase.to_string(),
-        row.amount.currency().code().to_owned(),
-        number(row.amount),
-        text(row.event),
-        time(row.settled_at),
-    ]
-}
-
-fn audit_row(row: &audit::views::Entry) -> Vec<String> {
-    vec![
-        row.number.to_string(),
-        time(row.at),
-        row.actor.clone(),
-        row.action.clone(),
-        row.object.clone(),
-        text(row.reason.clone()),
-        text(row.request_id.clone()),
-        row.hash.to_string(),
-    ]
-}
-
-fn exception(row: &exceptions::Exception) -> Vec<String> {
-    vec![
-        format!("exc_{}", row.id),
-        row.class.to_string(),
-        row.subject.clone(),
-        text(row.tenant.as_ref().map(|(_, name)| name)),
-        row.state.to_string(),
-        text(row.currency.map(|currency| currency.code())),
-        text(row.expected.map(|value| value.normalize())),
-        text(row.actual.map(|value| value.normalize())),
-        row.detail.clone(),
-        text(row.owner.as_ref().map(|(_, name)| name)),
-        time(row.first_seen_at),
-        time(row.last_seen_at),
-        time(row.due_at),
-        text(row.closed_at.map(time)),
-    ]
-}
-
-fn entry(row: &ledger::Entry) -> Vec<String> {
-    vec![
-        row.posting.to_string(),
-        row.settlement.to_string(),
-        row.key.to_string(),
-        row.entry_type.to_string(),
-        row.debit.to_string(),
-        row.credit.to_string(),
-        row.amount.currency().code().to_owned(),
-        number(row.amount),
-        text(row.available_after.map(number)),
-        text(row.held_after.map(number)),
-        time(row.posted_at),
-    ]
-}
-
-fn group(row: &statements::GroupLine) -> Vec<String> {
-    vec![
-        row.reference.clone(),
-        row.meter.clone(),
-        row.outcome.to_string(),
-        text(row.theirs.map(|value| value.normalize())),
-        text(row.ours.map(|value| value.normalize())),
-        text(row.job.map(|(_, job)| job)),
-    ]
 }
 
 fn not_found() -> Problem {
