@@ -6,6 +6,7 @@
 
 mod export;
 mod key;
+mod saved;
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -18,6 +19,7 @@ use leptos_router::params::ParamsMap;
 
 pub(crate) use self::export::Export;
 pub(crate) use self::key::Key;
+pub(crate) use self::saved::SavedViews;
 use crate::shell::{FrameData, Mode};
 use crate::ui::{Chip, Choice, EmptyKind, EmptyState, Glyph, Icon, Pager, Tone, ViewLink};
 

@@ -17,7 +17,7 @@ use leptos_meta::{HashedStylesheet, MetaTags};
 
 use crate::routes::App;
 
-pub use data::{Desk, Flash, FrameData, Mode, Operator, Theme};
+pub use data::{Desk, Flash, FrameData, Mode, Offered, Operator, SavedView, Theme};
 pub use error_page::{ErrorDocument, ErrorKind, ErrorPage, NotFoundPage};
 pub use frame::{Crumb, Frame, PlainFrame};
 pub use kept::Kept;

@@ -6,6 +6,7 @@ const ALL = [
   { name: 'sign-in, refused', path: () => '/sign-in?refused=credentials&email=a@b.test', role: null },
   { name: 'overview', path: () => '/' },
   { name: 'jobs', path: () => '/jobs' },
+  { name: 'jobs, filtered', path: () => '/jobs?state=completed' },
   { name: 'jobs, no match', path: () => '/jobs?state=failed&model=nobody' },
   { name: 'jobs, filter not understood', path: () => '/jobs?state=done' },
   { name: 'job', path: ({ shown }) => `/jobs/${shown.job}` },

@@ -41,6 +41,25 @@ for (const scripts of ['on', 'off']) {
       await expect(page.locator('#events tbody')).not.toContainText(id);
     });
 
+    test('a long text that came twice shows the words that differ, struck out and underlined', async ({ page }) => {
+      const job = await submit();
+      const id = unique('msg');
+      const prompt = 'a red fox in the snow, seen from above, in the light of a winter morning, very sharp and calm';
+      const event = jobEvent('job.succeeded', job, { usage: { video_seconds: '8.4' }, prompt });
+      expect(await deliver(event, { id })).toBeLessThan(300);
+      event.data.prompt = prompt.replace('red', 'grey <b>');
+      event.data.usage.video_seconds = '9.9';
+      expect(await deliver(event, { id })).toBeLessThan(300);
+      await page.goto(`/sign-in?back=${encodeURIComponent(`/jump?q=${id}`)}`);
+      await signIn(page, 'finance');
+      const row = page.getByRole('row').filter({ hasText: 'data.prompt' });
+      await expect(row).toContainText('1 place in the text differs');
+      await expect(row.locator('del')).toHaveText('only first: red');
+      await expect(row.locator('ins')).toHaveText('only later: grey <b>');
+      await expect(row.locator('ins')).toHaveCSS('text-decoration-line', 'underline');
+      await expect(row.locator('del')).toHaveCSS('text-decoration-line', 'line-through');
+    });
+
     test('an event that could not be used is looked at again, or dismissed', async ({ page }) => {
       // A test event for live money is refused each time, whoever asks.
       const job = await submit();

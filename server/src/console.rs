@@ -19,6 +19,7 @@ mod live;
 mod preferences;
 mod problem_page;
 mod return_path;
+mod saved_views;
 mod session_store;
 mod sign_in;
 mod site;
@@ -119,12 +120,6 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .route("/sources/{slug}/actions", post(actions::propose_on_source))
         .route("/actions/{id}/{step}", post(actions::step))
         .route("/events/{event}/decide", post(cases::decide))
-        .route("/jobs/export.csv", get(export::list))
-        .route("/events/export.csv", get(export::list))
-        .route("/settlements/export.csv", get(export::list))
-        .route("/audit/export.csv", get(export::list))
-        .route("/wallets/{wallet}/export.csv", get(export::ledger))
-        .route("/statements/{statement}/export.csv", get(export::statement))
         .route(
             "/statements",
             post(statements::upload).layer(DefaultBodyLimit::max(statements::UPLOAD_BYTES)),
@@ -134,14 +129,16 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .route("/reconciliation/run", post(exceptions::run))
         .route("/tasks", post(tasks::make))
         .route("/tasks/{id}/{step}", post(tasks::step))
-        .route("/exceptions/export.csv", get(export::list))
         .route("/audit/check", post(audit::check))
         .route("/thresholds", post(thresholds::set))
+        .route("/views", post(saved_views::save))
+        .route("/views/{id}/delete", post(saved_views::drop))
         .route("/theme", post(preferences::theme))
         .route("/shortcuts", post(preferences::shortcuts))
         .route("/live", get(live::stream))
         .route("/jump", get(jump::jump))
         .route("/jump/suggest", get(jump::suggest))
+        .merge(exports())
         .with_state(console.clone())
         .merge(pages(args, engine))
         .layer(middleware::from_fn_with_state(console.clone(), gate::pass))
@@ -155,6 +152,23 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .merge(site::routes(args))
         .layer(middleware::from_fn_with_state(console, headers::secure))
         .layer(CompressionLayer::new())
+}
+
+/// Lists as files.
+fn exports() -> Router<Console> {
+    Router::new()
+        .route("/audit/export.csv", get(export::list))
+        .route("/deliveries/export.csv", get(export::list))
+        .route("/events/export.csv", get(export::list))
+        .route("/exceptions/export.csv", get(export::list))
+        .route("/jobs/export.csv", get(export::list))
+        .route("/reconciliation/export.csv", get(export::list))
+        .route("/seals/export.csv", get(export::list))
+        .route("/settlements/export.csv", get(export::list))
+        .route("/statements/export.csv", get(export::list))
+        .route("/statements/{statement}/export.csv", get(export::statement))
+        .route("/tasks/export.csv", get(export::list))
+        .route("/wallets/{wallet}/export.csv", get(export::ledger))
 }
 
 /// The pages of `app`. They find the engine and the frame of the request as context.

@@ -4,7 +4,7 @@ use engine::audit::views::{self, Entry, Filter};
 use leptos::prelude::*;
 
 use crate::context::page;
-use crate::list::{Export, NoRows, Pages, Problems, Query, neighbours};
+use crate::list::{Export, NoRows, Pages, Problems, Query, SavedViews, neighbours};
 use crate::shell::Frame;
 use crate::ui::{
     Button, Chips, Column, DataTable, Field, FilterBar, Id, JsonView, PageHead, SortOrder, Time,
@@ -47,6 +47,7 @@ fn Audit(query: Query, rows: Vec<Entry>, newer: Option<String>, older: Option<St
     let (actor, action, object) = (query.raw("actor"), query.raw("action"), query.raw("object"));
     let (chips, problems) = (query.chips(), query.problems());
     let since = query.raw("since");
+    let saved = view! { <SavedViews query=query.clone()/> };
     let table = table(query, rows, newer, older);
     let actions = view! {
         <form method="post" action="/audit/check"><Button>"Check the chain"</Button></form>
@@ -68,6 +69,7 @@ fn Audit(query: Query, rows: Vec<Entry>, newer: Option<String>, older: Option<St
                     <Field name="since" label="Since" kind="date" value=since/>
                 </FilterBar>
                 <Chips chips clear_href="/audit"/>
+                {saved}
             </div>
             <Problems problems/>
             {table}

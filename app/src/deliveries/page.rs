@@ -5,7 +5,9 @@ use engine::delivery::views::{self, Delivery, Filter};
 use leptos::prelude::*;
 
 use crate::context::page;
-use crate::list::{NoRows, Pages, Problems, Query, choices, livemode, mark, neighbours};
+use crate::list::{
+    Export, NoRows, Pages, Problems, Query, SavedViews, choices, livemode, mark, neighbours,
+};
 use crate::shell::Frame;
 use crate::ui::{
     Chips, Column, DataTable, Field, FilterBar, Id, PageHead, SelectField, SortOrder, StateBadge,
@@ -62,6 +64,7 @@ fn Deliveries(
         view! {
             <DataTable id="deliveries" caption="Deliveries, newest first" columns>{rows}</DataTable>
             <Pages rows=shown what=("delivery", "deliveries") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };
@@ -95,6 +98,7 @@ fn Deliveries(
                     <Field name="reason" label="Reason" value=reason/>
                 </FilterBar>
                 <Chips chips clear_href="/deliveries"/>
+                <SavedViews query=query.clone()/>
             </div>
             <Problems problems/>
             {table}

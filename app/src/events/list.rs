@@ -7,7 +7,9 @@ use engine::event::views::{self, Event, Filter};
 use leptos::prelude::*;
 
 use crate::context::page;
-use crate::list::{Export, NoRows, Pages, Problems, Query, choices, livemode, mark, neighbours};
+use crate::list::{
+    Export, NoRows, Pages, Problems, Query, SavedViews, choices, livemode, mark, neighbours,
+};
 use crate::shell::Frame;
 use crate::tasks::AboutAll;
 use crate::ui::{
@@ -94,6 +96,7 @@ fn Events(
         query.view("All", &[]),
         query.view("Needs attention", &[("attention", "true")]),
     ];
+    links.push(query.view("Quarantined", &[("state", EventState::Conflict.as_str())]));
     links.push(query.view("Other content", &[("contradicted", "true")]));
     links.extend(
         [
@@ -119,6 +122,7 @@ fn Events(
                     <Field name="since" label="Accepted since" kind="date" value=since/>
                 </FilterBar>
                 <Chips chips clear_href="/events"/>
+                <SavedViews query=query.clone()/>
             </div>
             <Problems problems/>
             <LiveBar topic="events" what="events" href=first/>

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use super::words::{figure, title, tone};
 use crate::context::{may_act, page};
-use crate::list::{Export, NoRows, Pages, Problems, Query, choices, mark, neighbours};
+use crate::list::{Export, NoRows, Pages, Problems, Query, SavedViews, choices, mark, neighbours};
 use crate::shell::{Frame, FrameData};
 use crate::tasks::AboutAll;
 use crate::ui::{
@@ -165,6 +165,7 @@ fn Filters(query: Query) -> AnyView {
                 <SelectField name="class" label="What should hold" choices=choices("any", Class::ALL) selected=class/>
             </FilterBar>
             <Chips chips=query.chips() clear_href="/exceptions"/>
+            <SavedViews query=query.clone()/>
         </div>
     }
     .into_any()

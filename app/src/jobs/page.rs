@@ -6,11 +6,13 @@ use engine::job::views::all::{self, Filter, Row};
 use leptos::prelude::*;
 
 use crate::context::page;
-use crate::list::{Export, NoRows, Pages, Problems, Query, choices, livemode, mark, neighbours};
+use crate::list::{
+    Export, NoRows, Pages, Problems, Query, SavedViews, choices, livemode, mark, neighbours,
+};
 use crate::shell::Frame;
 use crate::ui::{
     Amount, Chips, Choice, Column, DataTable, Field, FilterBar, Id, LiveBar, PageHead, RowLink,
-    SelectField, SortOrder, StateBadge, Time, TimeStyle, ViewLinks,
+    SelectField, SortOrder, StateBadge, Time, TimeStyle, ViewLink, ViewLinks,
 };
 use crate::words::{job_tone, money, settlement_words, titled};
 
@@ -143,6 +145,11 @@ fn Filters(query: Query, tenants: Vec<(TenantId, String)>) -> AnyView {
             &[("settlement", SettlementState::Adjusted.as_str())],
         ),
         query.view("Blocked", &[("state", State::Blocked.as_str())]),
+        ViewLink {
+            label: "Unsettled for a day".into(),
+            href: "/uncertain?hours=24".into(),
+            current: false,
+        },
     ];
     let tenants = tenants
         .into_iter()
@@ -173,6 +180,7 @@ fn Filters(query: Query, tenants: Vec<(TenantId, String)>) -> AnyView {
                 <Field name="since" label="Accepted since" kind="date" value=since/>
             </FilterBar>
             <Chips chips=query.chips() clear_href="/jobs"/>
+            <SavedViews query=query.clone()/>
         </div>
     }
     .into_any()

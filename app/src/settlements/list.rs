@@ -6,7 +6,9 @@ use leptos::prelude::*;
 
 use crate::context::page;
 use crate::job::places;
-use crate::list::{Export, NoRows, Pages, Problems, Query, choices, livemode, neighbours};
+use crate::list::{
+    Export, NoRows, Pages, Problems, Query, SavedViews, choices, livemode, neighbours,
+};
 use crate::shell::Frame;
 use crate::ui::{
     Amount, Chips, Column, DataTable, FilterBar, Id, PageHead, RowLink, SelectField, SortOrder,
@@ -93,6 +95,7 @@ fn Settlements(
                     <SelectField name="phase" label="Phase" choices=choices("any", Phase::ALL) selected/>
                 </FilterBar>
                 <Chips chips clear_href="/settlements"/>
+                <SavedViews query=query.clone()/>
             </div>
             <Problems problems/>
             {table}

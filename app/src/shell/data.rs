@@ -33,6 +33,8 @@ pub struct FrameData {
     pub flash: Option<Flash>,
     /// What was typed into a form of this page before the session had ended, shown once.
     pub kept: Option<Kept>,
+    /// The saved views of this list.
+    pub saved: Offered,
     /// Identifies this request in the logs; shown on error pages.
     pub request_id: Option<String>,
     /// When the page was made; ages are measured from here.
@@ -51,6 +53,7 @@ impl Default for FrameData {
             location: "/".into(),
             flash: None,
             kept: None,
+            saved: Offered::default(),
             request_id: None,
             now: DateTime::UNIX_EPOCH,
         }
@@ -190,6 +193,30 @@ pub struct Desk {
     pub glyph: Glyph,
     /// How many wait; none is not shown.
     pub count: u64,
+}
+
+/// The saved views of a list, and why the one that was asked for was not saved.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Offered {
+    /// Views, the operator's own first.
+    pub rows: Vec<SavedView>,
+    /// The name that was typed, and what is wrong with it.
+    pub wrong: Option<(String, String)>,
+}
+
+/// Filters of a list under a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SavedView {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Where it is looked at.
+    pub href: String,
+    /// Whether everybody sees it.
+    pub shared: bool,
+    /// Who saved it, if it was somebody else.
+    pub by: Option<String>,
 }
 
 /// What just happened.

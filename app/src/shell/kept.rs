@@ -7,8 +7,9 @@ use super::FrameData;
 use crate::ui::{Glyph, Icon, KeyValue, Pair, Tone};
 
 /// Fields that no person types.
-const MACHINE: [&str; 10] = [
+const MACHINE: [&str; 12] = [
     "key", "basis", "action", "job", "undoes", "conflict", "field", "decision", "kind", "filter",
+    "list", "filters",
 ];
 
 /// A form as it was sent.

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::words::standing;
 use crate::context::{may_act, page};
-use crate::list::{NoRows, Pages, Problems, Query, livemode, mark, neighbours};
+use crate::list::{Export, NoRows, Pages, Problems, Query, SavedViews, livemode, mark, neighbours};
 use crate::shell::Frame;
 use crate::ui::{
     Button, ButtonKind, Chips, Choice, Column, DataTable, Field, FilterBar, PageHead, RowLink,
@@ -66,6 +66,7 @@ fn Statements(
         view! {
             <DataTable id="statements" caption="Statements, newest first" columns>{rows}</DataTable>
             <Pages rows=shown what=("statement", "statements") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };
@@ -89,6 +90,7 @@ fn Statements(
                     <SelectField name="source" label="Source" choices=filter selected/>
                 </FilterBar>
                 <Chips chips=query.chips() clear_href="/statements"/>
+                <SavedViews query=query.clone()/>
             </div>
             <Problems problems=query.problems()/>
             <div class="stack">

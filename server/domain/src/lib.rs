@@ -20,6 +20,7 @@ pub mod lot;
 pub mod merkle;
 pub mod money;
 pub mod price;
+pub mod saved_view;
 pub mod seal;
 pub mod settlement;
 pub mod signature;

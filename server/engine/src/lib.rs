@@ -27,6 +27,7 @@ pub mod overview;
 pub mod page;
 pub mod price;
 pub mod reconcile;
+pub mod saved_view;
 pub mod seal;
 pub mod session;
 pub mod settlement;

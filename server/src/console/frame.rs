@@ -2,7 +2,7 @@
 
 use app::{
     FrameData,
-    shell::{Desk, Flash, Kept, Mode, Operator as Shown, Theme},
+    shell::{Desk, Flash, Kept, Mode, Offered, Operator as Shown, Theme},
     ui::{Glyph, Tone},
 };
 use axum::http::{HeaderMap, Method, header, request::Parts};
@@ -14,7 +14,7 @@ use engine::{
 use serde::{Deserialize, Serialize};
 use tower_sessions::Session;
 
-use super::{Console, kept, preferences};
+use super::{Console, kept, preferences, saved_views};
 use crate::http::{problem::Problem, request::RequestId};
 
 /// Key of the session under which the next page's message is kept.
@@ -61,6 +61,13 @@ pub(super) async fn of(
         true => kept_of(session, request.uri.path()).await,
         false => None,
     };
+    let saved = match operator.filter(|_| page) {
+        Some(operator) => {
+            let of = (request.uri.path(), operator.id);
+            saved_views::of(&console.engine, session, of).await?
+        }
+        None => Offered::default(),
+    };
     let location = request
         .uri
         .path_and_query()
@@ -80,6 +87,7 @@ pub(super) async fn of(
             detail: message.detail,
         }),
         kept,
+        saved,
         ..plain(console, headers, location)
     })
 }

@@ -8,7 +8,7 @@ use axum::{
     Form,
     extract::{FromRequest as _, Request},
 };
-use domain::{action::Kind as ActionKind, id::JobId};
+use domain::{action::Kind as ActionKind, id::JobId, saved_view::List};
 
 use super::return_path;
 
@@ -78,6 +78,10 @@ pub(super) fn page(kept: &Kept) -> Option<String> {
         (["events", id, "decide"], _) => format!("/events/{id}"),
         ([noun @ ("actions" | "exceptions" | "tasks"), id, _], _) => format!("/{noun}/{id}"),
         (["thresholds"], _) => "/thresholds".to_owned(),
+        (["views"], _) => {
+            let list = kept.text("list").parse::<List>().ok()?;
+            format!("/{list}?{}", kept.text("filters"))
+        }
         _ => return None,
     };
     (return_path::safe(&page) == page).then_some(page)

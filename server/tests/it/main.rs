@@ -13,6 +13,7 @@ mod house;
 mod job_life;
 mod jobs;
 mod kept;
+mod saved_views;
 mod seals;
 mod signature_check;
 mod statement;

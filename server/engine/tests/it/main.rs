@@ -18,6 +18,7 @@ mod matrix;
 mod orders;
 mod race;
 mod reconcile;
+mod saved_view;
 mod scarce;
 mod seal;
 mod settle;
