@@ -22,7 +22,7 @@ use crate::desk::{BOUNDARY, Desk, request};
 enum Takes {
     /// Whoever comes by.
     Nobody,
-    /// Whoever is signed in; nothing of it is stored but in their session or browser.
+    /// Whoever is signed in; nothing is decided by it.
     SignedIn,
     /// Whoever has this role or a higher one.
     Role(Role),
@@ -94,6 +94,18 @@ const FORMS: &[Form] = &[
         "/thresholds",
         "action=goodwill&currency=USD&above=5",
         Takes::Role(Role::Admin),
+    ),
+    (
+        "/views",
+        "/views",
+        "list=jobs&filters=state%3Dfailed&view_name=Failed&shared=false",
+        Takes::SignedIn,
+    ),
+    (
+        "/views/{id}/delete",
+        "/views/{uuid}/delete",
+        "back=%2Fjobs",
+        Takes::SignedIn,
     ),
     // Last: it ends the session.
     ("/sign-out", "/sign-out", "", Takes::SignedIn),
