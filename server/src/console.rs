@@ -168,6 +168,7 @@ fn exports() -> Router<Console> {
         .route("/statements/export.csv", get(export::list))
         .route("/statements/{statement}/export.csv", get(export::statement))
         .route("/tasks/export.csv", get(export::list))
+        .route("/wallets/export.csv", get(export::list))
         .route("/wallets/{wallet}/export.csv", get(export::ledger))
 }
 

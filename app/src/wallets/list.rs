@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::books::Books;
 use crate::context::page;
 use crate::job::places;
-use crate::list::{NoRows, Pages, Problems, Query, livemode, neighbours};
+use crate::list::{Export, NoRows, Pages, Problems, Query, livemode, neighbours};
 use crate::shell::Frame;
 use crate::ui::{
     Amount, Chips, Choice, Column, DataTable, FilterBar, PageHead, RowLink, Section, SelectField,
@@ -75,6 +75,7 @@ fn Wallets(
         view! {
             <DataTable id="wallets" caption="Wallets by tenant" columns>{rows}</DataTable>
             <Pages rows=shown what=("wallet", "wallets") newer older/>
+            <Export query=query.clone()/>
         }
         .into_any()
     };

@@ -81,6 +81,24 @@ async fn a_list_is_exported_whole_with_its_filter_and_leaves_a_line(owner: PgPoo
 }
 
 #[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn wallets_go_on_where_a_page_ends(owner: PgPool) {
+    let (house, cookie) = signed_in(owner, 0).await;
+    for number in 0..120 {
+        House::tenant(&house.engine, &format!("Tenant {number}")).await;
+    }
+    let (_, text) = get(&house, "/wallets/export.csv", &cookie).await;
+    let mut wallets: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.split(',').next())
+        .filter(|cell| cell.starts_with("wallet_"))
+        .collect();
+    wallets.sort_unstable();
+    wallets.dedup();
+    assert_eq!(wallets.len(), 121, "each row once: {text}");
+    assert!(text.ends_with("\"end, 121 rows\"\r\n"), "{text}");
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
 async fn what_a_sender_names_is_text_in_a_spreadsheet(owner: PgPool) {
     let (house, cookie) = signed_in(owner, 1).await;
     sqlx::query("UPDATE tenants SET name = '=cmd|''/c calc''!A1'")
@@ -107,6 +125,7 @@ async fn every_list_has_its_file_and_what_is_not_understood_is_refused(owner: Pg
         "/reconciliation/export.csv",
         "/seals/export.csv",
         "/tasks/export.csv",
+        "/wallets/export.csv",
         &format!("/wallets/{wallet}/export.csv"),
     ] {
         let (status, text) = get(&house, path, &cookie).await;

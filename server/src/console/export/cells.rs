@@ -215,3 +215,17 @@ pub(super) fn task(row: &tasks::Task) -> Vec<String> {
         text(row.ended_at.map(time)),
     ]
 }
+
+pub(super) fn wallet(row: &ledger::WalletLine) -> Vec<String> {
+    vec![
+        row.wallet.to_string(),
+        row.name.clone(),
+        row.tenant.to_string(),
+        row.tenant_name.clone(),
+        row.available.currency().code().to_owned(),
+        number(row.available),
+        number(row.held),
+        text(row.frozen_at.map(time)),
+        time(row.changed_at),
+    ]
+}

@@ -124,6 +124,17 @@ impl List {
                 "root",
                 "sealed at",
             ],
+            Self::Wallets { .. } => &[
+                "wallet",
+                "name",
+                "tenant",
+                "tenant name",
+                "currency",
+                "available",
+                "held",
+                "frozen at",
+                "last moved at",
+            ],
             Self::Tasks => &[
                 "task",
                 "kind",

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::{
-    id::{SettlementId, StatementId, TaskId, WalletId},
+    id::{SettlementId, StatementId, TaskId, TenantId, WalletId},
     statement::Outcome,
 };
 use engine::{
@@ -18,7 +18,7 @@ use super::{
     Filters,
     cells::{
         audit_row, delivery, entry, event_row, exception, group, job, rows, run, seal, settlement,
-        statement, task,
+        statement, task, wallet,
     },
     day,
     filters::{all_known, events_of, exceptions_of, jobs_of},
@@ -32,6 +32,7 @@ pub(super) enum Place {
     Start,
     Number(i64),
     Id(Uuid),
+    Wallet(TenantId, WalletId),
 }
 
 /// What is exported, with its filters.
@@ -48,6 +49,10 @@ pub(super) enum List {
     Reconciliation,
     Seals,
     Tasks,
+    Wallets {
+        tenant: Option<TenantId>,
+        livemode: bool,
+    },
 }
 
 /// Rows, and where to go on.
@@ -92,6 +97,10 @@ impl List {
             ("reconciliation", None) => Self::Reconciliation,
             ("seals", None) => Self::Seals,
             ("tasks", None) => Self::Tasks,
+            ("wallets", None) => Self::Wallets {
+                tenant: parsed(&mut rest, "tenant")?,
+                livemode,
+            },
             ("ledger", Some(wallet)) => {
                 let wallet: WalletId = wallet.parse().map_err(|_| not_found())?;
                 let wallet = ledger::wallet(conn, wallet).await?;
@@ -128,6 +137,7 @@ impl List {
             Self::Reconciliation => "reconciliation",
             Self::Seals => "seals",
             Self::Tasks => "tasks",
+            Self::Wallets { .. } => "wallets",
         }
     }
 
@@ -187,6 +197,16 @@ impl List {
                 let page = tasks::list(conn, by_id(place).map(TaskId)).await?;
                 Ok(rows(page, task, |row| Place::Id(row.id.0)))
             }
+            Self::Wallets { tenant, livemode } => {
+                let cursor = match place {
+                    Place::Wallet(tenant, wallet) => Cursor::Older((tenant, wallet)),
+                    Place::Start | Place::Number(_) | Place::Id(_) => Cursor::Newest,
+                };
+                let page = ledger::wallets(conn, *tenant, Some(*livemode), cursor).await?;
+                Ok(rows(page, wallet, |row| {
+                    Place::Wallet(row.tenant, row.wallet)
+                }))
+            }
         }
     }
 }
@@ -194,14 +214,14 @@ impl List {
 fn by_id(place: Place) -> Cursor<Uuid> {
     match place {
         Place::Id(id) => Cursor::Older(id),
-        Place::Start | Place::Number(_) => Cursor::Newest,
+        Place::Start | Place::Number(_) | Place::Wallet(..) => Cursor::Newest,
     }
 }
 
 fn by_number(place: Place) -> Cursor<i64> {
     match place {
         Place::Number(number) => Cursor::Older(number),
-        Place::Start | Place::Id(_) => Cursor::Newest,
+        Place::Start | Place::Id(_) | Place::Wallet(..) => Cursor::Newest,
     }
 }
 
