@@ -391,9 +391,8 @@ impl<'a> Columns<'a> {
             columns.tenants.push(one.tenant.map(|tenant| tenant.0));
             columns.expected.push(one.expected);
             columns.actual.push(one.actual);
-            columns
-                .currencies
-                .push(one.currency.map(|currency| currency.code()));
+            let currency = one.currency.map(|currency| currency.code());
+            columns.currencies.push(currency);
             columns.details.push(&one.line);
         }
         columns
