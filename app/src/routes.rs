@@ -25,7 +25,7 @@ use crate::settlements::{SettlementPage, SettlementsPage};
 use crate::shell::NotFoundPage;
 use crate::sign_in::SignInPage;
 use crate::sources::SourcesPage;
-use crate::statements::{StatementPage, StatementsPage};
+use crate::statements::{MatchPage, StatementPage, StatementsPage};
 use crate::tasks::{TaskPage, TasksPage};
 use crate::wallets::{WalletPage, WalletsPage};
 
@@ -60,6 +60,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/exceptions/:id") view=ExceptionPage ssr=SsrMode::Async/>
                 <Route path=path!("/statements") view=StatementsPage ssr=SsrMode::Async/>
                 <Route path=path!("/statements/:id") view=StatementPage ssr=SsrMode::Async/>
+                <Route path=path!("/statements/:id/match") view=MatchPage ssr=SsrMode::Async/>
                 <Route path=path!("/reconciliation") view=ReconciliationPage ssr=SsrMode::Async/>
                 <Route path=path!("/tasks") view=TasksPage ssr=SsrMode::Async/>
                 <Route path=path!("/tasks/:id") view=TaskPage ssr=SsrMode::Async/>

@@ -16,6 +16,7 @@ pub mod hub;
 mod jump;
 mod kept;
 mod live;
+mod matches;
 mod preferences;
 mod problem_page;
 mod return_path;
@@ -123,6 +124,11 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         .route(
             "/statements",
             post(statements::upload).layer(DefaultBodyLimit::max(statements::UPLOAD_BYTES)),
+        )
+        .route("/statements/{statement}/matches", post(matches::make))
+        .route(
+            "/statements/{statement}/matches/{id}/undo",
+            post(matches::undo),
         )
         .route("/exceptions/act", post(exceptions::act))
         .route("/exceptions/{id}/{step}", post(exceptions::step))

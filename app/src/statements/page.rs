@@ -288,6 +288,10 @@ fn side(one: &Statement, charged: &[(String, String)]) -> AnyView {
         .superseded_by
         .map(|newer| format!("/statements/{newer}"));
     let others = format!("/statements?source={}", one.source);
+    let matching = one.accepted.then(|| {
+        let href = format!("/statements/{}/match", one.id);
+        view! { <RelatedLink href>"Match by hand"</RelatedLink> }
+    });
     let audit = format!("/audit?object={id}");
     view! {
         <aside class="side" aria-label="About this statement">
@@ -303,6 +307,7 @@ fn side(one: &Statement, charged: &[(String, String)]) -> AnyView {
                 </KeyValue>
             </section>
             <Related title="Related">
+                {matching}
                 {newer.map(|href| view! { <RelatedLink href>"The statement that counts"</RelatedLink> })}
                 <RelatedLink href="/exceptions?class=usage_is_as_the_provider_says&state=open">"Open disagreements"</RelatedLink>
                 <RelatedLink href=others>"Others of this source"</RelatedLink>

@@ -6,6 +6,7 @@
 mod actions;
 mod cases;
 mod exceptions;
+mod matches;
 mod room;
 mod settings;
 
@@ -68,6 +69,19 @@ const FORMS: &[Form] = &[
         "decision=dismiss&reason=A+job+of+another+system",
         FINANCE,
     ),
+    (
+        "/statements/{statement}/matches",
+        "/statements/{told}/matches",
+        "key={match}&meter=images&part=t-1&part=r-1&reason=They+bill+it+under+their+own+id",
+        FINANCE,
+    ),
+    (
+        "/statements/{statement}/matches/{id}/undo",
+        "/statements/{told}/matches/{matched}/undo",
+        "reason_{matched}=It+was+another+batch",
+        FINANCE,
+    ),
+    // After the matches: another statement of the period counts from here on.
     ("/statements", "/statements", STATEMENT, FINANCE),
     (
         "/exceptions/act",
@@ -274,6 +288,22 @@ async fn what_does_not_exist_is_not_acted_on(owner: PgPool) {
         ),
         (&format!("/tasks/task_{stranger}/hurry"), ""),
         ("/tasks/1/cancel", ""),
+        (
+            &format!("/statements/stmt_{stranger}/matches"),
+            "key={match}&meter=images&part=t-1&part=r-1&reason=They+are+the+same",
+        ),
+        (
+            "/statements/{told}/matches",
+            "key=1&meter=images&part=t-1&part=r-1&reason=They+are+the+same",
+        ),
+        (
+            "/statements/{told}/matches",
+            "key={match}&meter=&part=t-1&part=r-1&reason=They+are+the+same",
+        ),
+        (
+            &format!("/statements/{{told}}/matches/match_{stranger}/undo"),
+            &format!("reason_match_{stranger}=It+was+another+batch"),
+        ),
     ] {
         let answer = finance.post(&room.about(path), &room.about(form)).await;
         assert_eq!(

@@ -1,6 +1,19 @@
 //! A room: a house where every form of the console has something to be about.
 
-use domain::exception::{Cause, Reach};
+use axum::http::Method;
+use domain::{
+    adapter::{Adapter, Incoming},
+    canonical::Hash,
+    exception::{Cause, Reach},
+    id::{MatchId, StatementId},
+    statement::Tolerance,
+};
+use engine::{
+    inbox::{Delivery, InboxWriter, WriterSettings},
+    statement::NewStatement,
+    worker::{Settings, settle::Settler},
+};
+use serde_json::json;
 use sqlx::PgPool;
 
 use crate::{
@@ -19,6 +32,10 @@ pub struct Room {
     pub exception: i64,
     /// A task that was not started.
     pub task: String,
+    /// A statement of 1 image each for t-1 and t-2, where we used 1 each for r-1 and r-2.
+    pub told: String,
+    /// A match of t-2 and r-2 in it.
+    pub matched: String,
 }
 
 impl Room {
@@ -27,6 +44,7 @@ impl Room {
         let house = House::new(owner).await;
         house.source("gateway").await;
         house.grant("100", None).await;
+        let told = told(&house).await;
         let event = rejected(&house).await;
         let exception = broken(&house).await;
         Self {
@@ -35,6 +53,8 @@ impl Room {
             event,
             exception,
             task: String::new(),
+            told,
+            matched: String::new(),
         }
     }
 
@@ -51,6 +71,14 @@ impl Room {
         );
         let (place, _) = admin.send("/exceptions/act", &form).await;
         self.task = place.strip_prefix("/tasks/").unwrap().to_owned();
+        self.matched = MatchId(self.house.engine.mint()).to_string();
+        let form = format!(
+            "key={}&meter=images&part=t-2&part=r-2&reason=They+bill+it+under+their+own+id",
+            self.matched
+        );
+        let matches = format!("/statements/{}/matches", self.told);
+        let (_, said) = admin.send(&matches, &form).await;
+        assert!(said.contains("Matched, and checked anew"), "{said}");
     }
 
     /// A text of a form, about what is here.
@@ -62,6 +90,9 @@ impl Room {
             .replace("{event}", &self.event)
             .replace("{exception}", &self.exception.to_string())
             .replace("{task}", &self.task)
+            .replace("{told}", &self.told)
+            .replace("{matched}", &self.matched)
+            .replace("{match}", &MatchId(mint()).to_string())
             .replace("{key}", &domain::id::ActionId(mint()).to_string())
             .replace("{statement}", &domain::id::StatementId(mint()).to_string())
             .replace("{uuid}", &mint().to_string())
@@ -78,7 +109,7 @@ async fn rejected(house: &House) -> String {
     let id: i64 = sqlx::query_scalar(
         "INSERT INTO events (source_id, livemode, event_key, canonical_hash, raw_hash, kind, provider_reference,
                              received_at, shard, state, reason, decided_at)
-         SELECT source_id, false, 'e1', sha256('a'), sha256('a'), 'job.succeeded', 'r-0', created_at, 0, 'rejected',
+         SELECT source_id, false, 'e0', sha256('a'), sha256('a'), 'job.succeeded', 'r-0', created_at, 0, 'rejected',
                 'unknown_job', created_at FROM sources
          RETURNING event_id",
     )
@@ -86,6 +117,69 @@ async fn rejected(house: &House) -> String {
     .await
     .unwrap();
     domain::id::EventId(id).to_string()
+}
+
+/// A statement that names by other references what we used.
+async fn told(house: &House) -> String {
+    for reference in ["r-1", "r-2"] {
+        used(house, reference).await;
+    }
+    let new = NewStatement {
+        key: StatementId(house.engine.mint()),
+        source: "gateway".into(),
+        livemode: false,
+        period: "2026-11-01/2026-12-01".parse().unwrap(),
+        tolerance: Tolerance::default(),
+        file_name: "gateway.csv".into(),
+    };
+    let file = std::io::Cursor::new("reference,meter,quantity\nt-1,images,1\nt-2,images,1\n");
+    let imported = house.engine.import_statement(&new, file, None).await;
+    imported.unwrap().statement.id.to_string()
+}
+
+/// A job of this reference that used one image.
+async fn used(house: &House, reference: &str) {
+    let job = house.submitted(reference, "1").await;
+    let attach = json!({ "source": "gateway", "provider_reference": reference });
+    let path = format!("/v1/jobs/{job}/provider-reference");
+    let attached = house.call(Method::PUT, &path, Some(attach)).await;
+    assert_eq!(attached.status, 200, "{}", attached.text);
+    let now = house.engine.clock().now();
+    let body = json!({
+        "type": "job.succeeded", "occurred_at": now.to_rfc3339(),
+        "data": { "job_id": job, "usage": { "images": "1" } },
+    })
+    .to_string();
+    let incoming = Incoming {
+        delivery_id: Some(reference),
+        job_parameter: None,
+        body: &body,
+    };
+    let settings = WriterSettings::default();
+    let (inbox, tasks) = InboxWriter::start(house.engine.pool().clone(), settings, |_| {});
+    let delivery = Delivery {
+        source: house.engine.source("gateway").await.unwrap().id,
+        source_slug: "gateway".into(),
+        livemode: false,
+        envelope: Adapter::Generic.envelope(&incoming).unwrap(),
+        raw_hash: Hash::of_bytes(body.as_bytes()),
+        body: body.into(),
+        headers: "[]".into(),
+        sender_id: None,
+        remote_address: None,
+        status: 202,
+        received_at: now,
+    };
+    inbox.accept(delivery).await.unwrap();
+    tasks.drain().await;
+    let one_shard = Settings {
+        shards: 1,
+        ..Settings::default()
+    };
+    let settler = Settler::new(house.engine.clone(), one_shard, 0);
+    while settler.work().await.unwrap() > 0 {}
+    let charged = "SELECT count(*) FROM jobs WHERE state = 'completed'";
+    assert!(house.count(charged).await > 0);
 }
 
 /// A balance that was changed below the application, and its exception.
