@@ -54,3 +54,45 @@ for (const { scripts, theme, width, at } of LOOKS) {
     });
   });
 }
+
+test.describe('scripts off, two people', () => {
+  test.use({ scripts: 'off', role: null });
+
+  test('what staff has frozen is lifted by two of them, each with the keyboard alone', async ({ browser, javaScriptEnabled, baseURL }) => {
+    const [maker, checker] = await Promise.all(['finance', 'admin'].map(async (role) => {
+      const page = await (await browser.newContext({ baseURL, javaScriptEnabled })).newPage();
+      await page.goto('/sign-in');
+      await signIn(page, role);
+      return page;
+    }));
+    const row = maker.locator('#freezes tbody tr').filter({ hasText: 'Hollow Pine Games' });
+    await maker.goto('/freezes');
+    await expect(row).toContainText('The bank reports the card as stolen');
+    await expect(row).toContainText('Finn Finance');
+    await tabTo(maker, row.getByRole('link', { name: 'Lift the freeze' }));
+    await maker.keyboard.press('Enter');
+    await tabTo(maker, maker.getByLabel('Because of'));
+    await maker.keyboard.type('what was wrong is resolved');
+    await tabTo(maker, maker.getByLabel('Reason'));
+    await maker.keyboard.type('The owner has paid by transfer instead');
+    await tabTo(maker, maker.getByRole('button', { name: 'Show what it would do' }));
+    await maker.keyboard.press('Enter');
+    await expect(maker).toHaveURL(/\/actions\/act_/u);
+    await tabTo(maker, maker.getByRole('button', { name: 'Send for approval' }));
+    await maker.keyboard.press('Enter');
+    await expect(maker.getByRole('button', { name: /Approve/u })).toHaveCount(0);
+    const action = new URL(maker.url()).pathname;
+    await maker.goto('/freezes');
+    await expect(row).toHaveCount(1);
+
+    await checker.goto('/approvals');
+    await tabTo(checker, checker.locator(`#approvals a[href="${action}"]`).first());
+    await checker.keyboard.press('Enter');
+    await tabTo(checker, checker.getByRole('button', { name: 'Approve: Lift the freeze' }));
+    await checker.keyboard.press('Enter');
+    await expect(checker.locator('.object-head')).toContainText('Done');
+    await maker.goto('/freezes');
+    await expect(row).toHaveCount(0);
+    await Promise.all([maker, checker].map((page) => page.context().close()));
+  });
+});

@@ -12,6 +12,9 @@ const LOOKS = [
   { scripts: 'off', theme: 'dark', width: 1280, from: '2020-03-01', to: '2020-04-01' },
 ];
 
+/** What the demo's provider calls a job that it does not state by our name. */
+const BATCH = 'render-batch-31';
+
 const HEAD = 'reference,meter,quantity\n';
 
 const liveSource = () => sql(world().database, 'SELECT slug FROM sources WHERE livemode ORDER BY slug LIMIT 1');
@@ -77,6 +80,53 @@ for (const { scripts, theme, width, from, to } of LOOKS) {
     });
   });
 }
+
+test.describe('matching by hand, scripts off', () => {
+  test.use({ scripts: 'off', role: 'finance' });
+
+  test('what the provider names otherwise is matched, what remains is an exception, and it is taken back', async ({ page }) => {
+    const statement = await sql(
+      world().database,
+      `SELECT 'stmt_' || replace(statement_id::text, '-', '') FROM statement_groups WHERE reference = '${BATCH}'`,
+    );
+    const open = async () => {
+      await page.goto('/exceptions?class=usage_is_as_the_provider_says&state=open');
+      return page.locator('#exceptions tbody tr').allInnerTexts();
+    };
+    await check(page);
+    expect((await open()).filter((row) => row.includes(BATCH))).toHaveLength(1);
+
+    await page.goto(`/statements/${statement}`);
+    await page.getByRole('link', { name: 'Match by hand' }).click();
+    await page.locator('#theirs').getByRole('checkbox', { name: `Choose ${BATCH}` }).check();
+    await page.locator('#ours').getByRole('checkbox').first().check();
+    await page.getByRole('button', { name: 'Show the difference' }).click();
+    await expect(page.locator('#chosen').locator('..')).toContainText('They differ by more than is allowed');
+    await expect(page.locator('#theirs').getByRole('checkbox', { name: `Choose ${BATCH}` })).toBeChecked();
+    await page.getByLabel('Why they are one').fill('They bill a batch under an id of its own');
+    await page.getByRole('button', { name: 'Match them' }).click();
+    await expect(page.locator('.flash')).toContainText('Matched, and checked anew');
+    const row = page.locator('#matches tbody tr').last();
+    await expect(row).toContainText('In force');
+    await expect(row).toContainText('0.5');
+    const id = await row.getAttribute('id');
+
+    await check(page);
+    const matched = await open();
+    expect(matched.filter((text) => text.includes(BATCH))).toHaveLength(0);
+    expect(matched.filter((text) => text.includes(id))).toHaveLength(1);
+
+    await page.goto(`/statements/${statement}/match`);
+    await page.locator('summary').filter({ hasText: id }).click();
+    await page.getByLabel('Why it is taken back').fill('It was another batch after all');
+    await page.getByRole('button', { name: 'Take it back' }).click();
+    await expect(page.locator(`#${id}`)).toContainText('Taken back');
+    await check(page);
+    const back = await open();
+    expect(back.filter((text) => text.includes(BATCH))).toHaveLength(1);
+    expect(back.filter((text) => text.includes(id))).toHaveLength(0);
+  });
+});
 
 test.describe('support', () => {
   test.use({ role: 'support' });

@@ -18,6 +18,7 @@ mod provider;
 mod rates;
 mod screen;
 mod show;
+mod stopped;
 mod trial;
 mod wire;
 

@@ -24,7 +24,7 @@ use serde_json::json;
 
 use super::{
     Failure,
-    cast::{MODELS, Sender, WALLETS},
+    cast::{MODELS, Model, Sender, WALLETS},
     wire::Purse,
 };
 
@@ -37,8 +37,11 @@ const APART: TimeDelta = TimeDelta::hours(8);
 /// Jobs that the statement tells otherwise: too much, too little, and not at all.
 const MISSTATED: [u32; 3] = [7, 19, 31];
 
-/// Disagreements that the statement brings.
-const DISAGREEMENTS: usize = MISSTATED.len();
+/// Under which name the provider bills the work that it does not state, and by how much less.
+const BATCH: (&str, Decimal) = ("render-batch-31", Decimal::from_parts(5, 0, 0, false, 1));
+
+/// Disagreements that the statement brings; the batch is one more.
+const DISAGREEMENTS: usize = MISSTATED.len() + 1;
 
 /// Plays it, and takes in the statement. `past` is an engine whose clock stands at the beginning.
 pub(super) async fn play(engine: &Engine, past: &Engine, purses: &[Purse]) -> Result<(), Failure> {
@@ -51,7 +54,7 @@ pub(super) async fn play(engine: &Engine, past: &Engine, purses: &[Purse]) -> Re
     };
     let settler = Settler::new(past.clone(), settings, 0);
     let began = past.clock().now();
-    let mut statement = "job,meter,quantity,occurred_at\n".to_owned();
+    let mut statement = "job,reference,meter,quantity,occurred_at\n".to_owned();
     for number in 0..JOBS {
         past.clock().advance(APART);
         let used = Decimal::new(i64::from(25 + number * 37 % 200), 1);
@@ -62,10 +65,11 @@ pub(super) async fn play(engine: &Engine, past: &Engine, purses: &[Purse]) -> Re
             .await
             .map_err(|error| format!("the past could not be told: {error}"))?;
         while settler.work().await? > 0 {}
-        if let Some(stated) = stated(number, used) {
-            let at = instant(past.clock().now());
-            statement += &format!("{job},video_seconds,{stated},{at}\n");
-        }
+        let at = instant(past.clock().now());
+        statement += &match stated(number, used) {
+            Some(stated) => format!("{job},,video_seconds,{stated},{at}\n"),
+            None => format!(",{},video_seconds,{},{at}\n", BATCH.0, used - BATCH.1),
+        };
     }
     tasks.drain().await;
     let ended = past.clock().now();
@@ -109,22 +113,25 @@ async fn submit(past: &Engine, number: u32, purses: &[Purse]) -> Result<JobId, F
     let at = if number.is_multiple_of(2) { 0 } else { 2 };
     let wallet: WalletId = purses[at].wallet.parse()?;
     let tenant: TenantId = tenant_of(past, wallet).await?;
-    let model = MODELS
-        .iter()
-        .find(|model| model.meters[0].name == "video_seconds")
-        .ok_or("the demo has no model that makes videos")?;
     let request = Request {
         tenant,
         livemode: WALLETS[at].livemode,
         wallet,
         user: format!("user-{}", number % 7 + 1),
         client_request_id: format!("before-{number}"),
-        model: model.name.to_owned(),
+        model: video()?.name.to_owned(),
         estimate: Some(Usage::<Estimated>::parse([("video_seconds", "24")])?),
         source: Some(Sender::Acme.slug().to_owned()),
         output_required: false,
     };
     Ok(past.submit_job(&request).await?.job.id)
+}
+
+/// A model that makes videos.
+pub(super) fn video() -> Result<&'static Model, Failure> {
+    let video = |model: &&Model| model.meters[0].name == "video_seconds";
+    let found = MODELS.iter().find(video);
+    Ok(found.ok_or("the demo has no model that makes videos")?)
 }
 
 async fn tenant_of(past: &Engine, wallet: WalletId) -> Result<TenantId, Failure> {

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use domain::{
     action::{Category, Kind, Request, Subject, Typed},
     adapter::Adapter,
-    id::{ActionId, TenantId, WalletId},
+    id::{TenantId, WalletId},
     money::{Amount, Currency},
 };
 use engine::{
@@ -26,6 +26,7 @@ use super::{
     history,
     keepsake::Keepsake,
     provider::scheme,
+    stopped,
     wire::{Mailbox, Purse},
 };
 
@@ -111,6 +112,7 @@ async fn load(engine: &Engine, past: &Engine, master: &MasterKey) -> Result<Keep
                 request_id: None,
             };
             ask_for_approval(&mut tx, engine, by, purses[0].wallet.parse()?).await?;
+            stopped::add(&mut tx, engine, by).await?;
         }
     }
     tx.commit().await?;
@@ -195,13 +197,7 @@ async fn ask_for_approval(
         now,
     )
     .map_err(|wrong| format!("the demo's own request is wrong: {wrong:?}"))?;
-    let id = ActionId(engine.mint());
-    action::propose(conn, engine, id, &request, by).await?;
-    let draft = action::views::find(conn, id)
-        .await?
-        .ok_or("the action that was proposed is not there")?;
-    let basis = action::dry_run(conn, &draft, now).await?.basis;
-    action::commit(conn, engine, id, basis, by).await?;
+    stopped::send(conn, engine, &request, by).await?;
     Ok(())
 }
 
