@@ -12,6 +12,7 @@
 //! - **One reading of a body.** A repeated member among those we read makes the body unreadable.
 //! - Texts that reach a column hold no control characters (PostgreSQL text cannot hold NUL).
 
+mod ask;
 mod generic;
 mod replicate;
 
@@ -28,6 +29,8 @@ use crate::{
     fact::{Address, Fact},
     id::{JobId, SourceId},
 };
+
+pub use ask::{Answer, Question};
 
 /// Longest id, reference or type we keep.
 const MAX_NAME_CHARS: usize = 256;

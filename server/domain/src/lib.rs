@@ -6,6 +6,7 @@
 
 pub mod action;
 pub mod adapter;
+pub mod ask;
 pub mod audit;
 pub mod canonical;
 pub mod code;
