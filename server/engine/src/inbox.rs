@@ -56,10 +56,12 @@ pub struct Delivery {
     pub sender_id: Option<String>,
     /// Peer address.
     pub remote_address: Option<String>,
-    /// Status that will be answered.
+    /// Status that will be answered, or was when we asked.
     pub status: u16,
     /// When it arrived.
     pub received_at: DateTime<Utc>,
+    /// Whether we asked for it.
+    pub asked: bool,
 }
 
 impl Delivery {

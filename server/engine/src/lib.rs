@@ -6,6 +6,7 @@
 
 pub mod action;
 pub mod api_key;
+pub mod ask;
 pub mod audit;
 pub mod books;
 pub mod case;

@@ -5,6 +5,7 @@
 //! time a mismatch is about the request and never about the configuration. Keys are parsed once, not
 //! for each request, and no request waits for the network: published key sets are fetched by a task.
 
+pub(crate) mod answer_api;
 mod registry;
 mod store;
 mod vault;
@@ -20,6 +21,7 @@ use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::{Engine, audit, error::StoreError};
 
+pub use answer_api::AnswerApi;
 pub use registry::{ActiveSource, SourceKeeper, Sources, SourcesError};
 pub use vault::{MasterKey, MasterKeyError, VaultError};
 
@@ -326,7 +328,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn begin(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
+    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
         Ok(self.pool().begin().await?)
     }
 

@@ -50,6 +50,8 @@ pub struct Delivery {
     pub remote_address: Option<String>,
     /// When it arrived.
     pub received_at: DateTime<Utc>,
+    /// Whether we asked for it.
+    pub asked: bool,
 }
 
 #[derive(sqlx::FromRow)]
@@ -65,10 +67,11 @@ struct Stored {
     body_bytes: i32,
     remote_address: Option<String>,
     received_at: DateTime<Utc>,
+    asked: bool,
 }
 
 const COLUMNS: &str = "SELECT d.delivery_id, d.source_slug, d.source_id IS NOT NULL AS source_known, d.event_id, d.outcome, d.reason,
-            d.status, d.sender_id, d.body_bytes, d.remote_address, d.received_at
+            d.status, d.sender_id, d.body_bytes, d.remote_address, d.received_at, d.asked
      FROM deliveries d LEFT JOIN sources s USING (source_id) WHERE ";
 
 /// A page of deliveries, newest first.
@@ -128,6 +131,7 @@ impl Delivery {
             body_bytes: row.body_bytes,
             remote_address: row.remote_address,
             received_at: row.received_at,
+            asked: row.asked,
         })
     }
 }

@@ -40,11 +40,11 @@ pub(super) async fn insert_new(
         r#"WITH input AS (
             SELECT * FROM unnest($1::uuid[], $2::text[], $3::bool[], $4::text[], $5::bytea[], $6::bytea[], $7::text[],
                                  $8::text[], $9::uuid[], $10::timestamptz[], $11::timestamptz[], $12::int2[],
-                                 $13::bytea[], $14::text[], $15::text[], $16::text[], $17::int2[])
+                                 $13::bytea[], $14::text[], $15::text[], $16::text[], $17::int2[], $18::bool[])
                 WITH ORDINALITY
                 AS i (source_id, source_slug, livemode, event_key, canonical_hash, raw_hash, kind,
                       provider_reference, job_hint, occurred_at, received_at, shard,
-                      body, headers, sender_id, remote_address, status, n)
+                      body, headers, sender_id, remote_address, status, asked, n)
         ), fresh AS (
             INSERT INTO events (source_id, livemode, event_key, canonical_hash, raw_hash, kind, provider_reference,
                                 job_hint, occurred_at, received_at, shard, state, due_at)
@@ -60,9 +60,9 @@ pub(super) async fn insert_new(
             SELECT event_id, received_at, body, headers::jsonb FROM stored
         ), told AS (
             INSERT INTO deliveries (source_slug, source_id, event_id, outcome, status, sender_id, body_bytes,
-                                    remote_address, received_at)
+                                    remote_address, received_at, asked)
             SELECT source_slug, source_id, event_id, 'accepted', status, sender_id, octet_length(body),
-                   remote_address, received_at
+                   remote_address, received_at, asked
             FROM stored
         )
         SELECT n AS "n!", event_id AS "event_id!" FROM stored"#,
@@ -83,6 +83,7 @@ pub(super) async fn insert_new(
         &column.sender_id as &[Option<&str>],
         &column.remote_address as &[Option<&str>],
         &column.status,
+        &column.asked,
     )
     .fetch_all(conn)
     .await?;
@@ -113,6 +114,7 @@ struct Columns<'a> {
     sender_id: Vec<Option<&'a str>>,
     remote_address: Vec<Option<&'a str>>,
     status: Vec<i16>,
+    asked: Vec<bool>,
 }
 
 impl<'a> Columns<'a> {
@@ -141,6 +143,7 @@ impl<'a> Columns<'a> {
                 .remote_address
                 .push(delivery.remote_address.as_deref());
             column.status.push(status(delivery.status));
+            column.asked.push(delivery.asked);
         }
         column
     }
@@ -219,9 +222,9 @@ pub(super) async fn insert_repeats(
             ON CONFLICT ON CONSTRAINT conflicts_content DO NOTHING
         )
         INSERT INTO deliveries (source_slug, source_id, event_id, outcome, status, sender_id, body_bytes,
-                                remote_address, received_at)
+                                remote_address, received_at, asked)
         SELECT * FROM unnest($1::text[], $2::uuid[], $3::int8[], $4::text[], $5::int2[], $6::text[], $7::int4[],
-                             $8::text[], $15::timestamptz[])",
+                             $8::text[], $15::timestamptz[], $16::bool[])",
         &column.source_slug as &[&str],
         &column.source_id,
         &event_ids,
@@ -237,6 +240,7 @@ pub(super) async fn insert_repeats(
         &other.body as &[&[u8]],
         &other.received_at,
         &column.received_at,
+        &column.asked,
     )
     .execute(conn)
     .await?;

@@ -95,6 +95,8 @@ pub struct DeliveryRow {
     pub remote_address: Option<String>,
     /// When it arrived.
     pub received_at: DateTime<Utc>,
+    /// Whether we asked for it.
+    pub asked: bool,
 }
 
 /// Other content under an event's key.
@@ -219,7 +221,7 @@ impl Engine {
         let rows = sqlx::query_as!(
             DeliveryColumns,
             "SELECT delivery_id, source_slug, event_id, outcome, reason, status, sender_id, body_bytes, remote_address,
-                    received_at
+                    received_at, asked
              FROM deliveries WHERE event_id = $1 ORDER BY delivery_id DESC LIMIT $2",
             event.0,
             DELIVERIES_SHOWN
@@ -262,7 +264,7 @@ impl Engine {
         let rows = sqlx::query_as!(
             DeliveryColumns,
             "SELECT delivery_id, source_slug, event_id, outcome, reason, status, sender_id, body_bytes, remote_address,
-                    received_at
+                    received_at, asked
              FROM deliveries WHERE outcome = 'rejected' AND delivery_id < $1 ORDER BY delivery_id DESC LIMIT $2",
             before.unwrap_or(i64::MAX),
             i64::from(limit)
@@ -343,6 +345,7 @@ struct DeliveryColumns {
     body_bytes: i32,
     remote_address: Option<String>,
     received_at: DateTime<Utc>,
+    asked: bool,
 }
 
 impl TryFrom<DeliveryColumns> for DeliveryRow {
@@ -366,6 +369,7 @@ impl TryFrom<DeliveryColumns> for DeliveryRow {
             body_bytes: row.body_bytes,
             remote_address: row.remote_address,
             received_at: row.received_at,
+            asked: row.asked,
         })
     }
 }

@@ -181,6 +181,7 @@ pub(super) mod tests {
             remote_address: None,
             status: 200,
             received_at: DateTime::UNIX_EPOCH,
+            asked: false,
         }
     }
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::id::{SecretId, SourceId};
 use sqlx::PgConnection;
 
-use super::{NewSource, SecretRow, SourceError, SourceRow, vault::Sealed};
+use super::{NewSource, SecretRow, SourceError, SourceRow, answer_api::SealedApi, vault::Sealed};
 use crate::error::StoreError;
 
 /// A sealed secret that still verifies.
@@ -250,18 +250,79 @@ pub(super) async fn active_secrets(
     .await?;
     rows.into_iter()
         .map(|row| {
-            let nonce = row
-                .nonce
-                .try_into()
-                .map_err(|_| StoreError::inconsistent("source_secrets", "nonce", "not 24 bytes"))?;
             Ok(SealedRow {
                 id: SecretId(row.secret_id),
                 source: SourceId(row.source_id),
                 sealed: Sealed {
-                    nonce,
+                    nonce: nonce("source_secrets", row.nonce)?,
                     ciphertext: row.ciphertext,
                 },
             })
         })
         .collect()
+}
+
+pub(super) async fn insert_answer_api(
+    conn: &mut PgConnection,
+    source: SourceId,
+    api: &SealedApi,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    sqlx::query!(
+        "INSERT INTO answer_apis (secret_id, source_id, base_url, nonce, ciphertext, set_at)
+         VALUES ($1, $2, $3, $4, $5, $6)",
+        api.id.0,
+        source.0,
+        api.base,
+        &api.sealed.nonce[..],
+        api.sealed.ciphertext,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether there was one in use to remove.
+pub(super) async fn remove_answer_api(
+    conn: &mut PgConnection,
+    source: SourceId,
+    now: DateTime<Utc>,
+) -> Result<bool, StoreError> {
+    let removed = sqlx::query!(
+        "UPDATE answer_apis SET removed_at = $2 WHERE source_id = $1 AND removed_at IS NULL",
+        source.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(removed.rows_affected() == 1)
+}
+
+pub(super) async fn find_answer_api(
+    conn: &mut PgConnection,
+    source: SourceId,
+) -> Result<Option<SealedApi>, StoreError> {
+    let row = sqlx::query!(
+        "SELECT secret_id, base_url, nonce, ciphertext FROM answer_apis WHERE source_id = $1 AND removed_at IS NULL",
+        source.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(|row| {
+        Ok(SealedApi {
+            id: SecretId(row.secret_id),
+            base: row.base_url,
+            sealed: Sealed {
+                nonce: nonce("answer_apis", row.nonce)?,
+                ciphertext: row.ciphertext,
+            },
+        })
+    })
+    .transpose()
+}
+
+fn nonce(table: &'static str, bytes: Vec<u8>) -> Result<[u8; 24], StoreError> {
+    let wrong = |_| StoreError::inconsistent(table, "nonce", "not 24 bytes");
+    bytes.try_into().map_err(wrong)
 }

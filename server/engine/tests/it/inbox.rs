@@ -87,6 +87,7 @@ impl Inbox {
             remote_address: Some("192.0.2.7".into()),
             status: 200,
             received_at: self.bench.now(),
+            asked: false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Engine features, each on a database of its own.
 
 mod action;
+mod ask;
 mod audit;
 mod bench;
 mod books;

@@ -30,6 +30,8 @@ pub struct Sender {
     pub disabled_at: Option<DateTime<Utc>>,
     /// Since when its events wait.
     pub frozen_at: Option<DateTime<Utc>>,
+    /// Where its provider is asked how a job stands.
+    pub answers_at: Option<String>,
     /// When its newest event was accepted.
     pub last_event_at: Option<DateTime<Utc>>,
     /// Rejected among the newest thousand rejected deliveries.
@@ -52,6 +54,8 @@ pub async fn senders(
                   (SELECT f.frozen_at FROM freezes f WHERE f.source_id = s.source_id AND f.lifted_at IS NULL) AS frozen_at,
                   (SELECT count(*) FROM source_secrets k
                    WHERE k.source_id = s.source_id AND (k.expires_at IS NULL OR k.expires_at > $1)) AS "active_secrets!",
+                  (SELECT p.base_url FROM answer_apis p
+                   WHERE p.source_id = s.source_id AND p.removed_at IS NULL) AS answers_at,
                   last.received_at AS "last_event_at?",
                   coalesce(bad.rejected, 0) AS "rejected!"
            FROM sources s
@@ -79,6 +83,7 @@ pub async fn senders(
         active_secrets: row.active_secrets,
         disabled_at: row.disabled_at,
         frozen_at: row.frozen_at,
+        answers_at: row.answers_at,
         last_event_at: row.last_event_at,
         rejected: row.rejected,
     });

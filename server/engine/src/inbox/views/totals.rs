@@ -2,7 +2,7 @@
 
 use crate::{Engine, error::StoreError};
 
-/// What the inbox holds.
+/// What the inbox holds of what was sent to us.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Totals {
     /// Events, each once.
@@ -23,8 +23,8 @@ impl Engine {
     pub async fn inbox_totals(&self) -> Result<Totals, StoreError> {
         let totals = sqlx::query_as!(
             Totals,
-            r#"SELECT (SELECT count(*) FROM events) AS "events!",
-                      (SELECT count(*) FROM deliveries WHERE outcome = 'duplicate') AS "duplicates!",
+            r#"SELECT (SELECT count(*) FROM deliveries WHERE outcome = 'accepted' AND NOT asked) AS "events!",
+                      (SELECT count(*) FROM deliveries WHERE outcome = 'duplicate' AND NOT asked) AS "duplicates!",
                       (SELECT count(*) FROM conflicts) AS "conflicts!",
                       (SELECT count(*) FROM deliveries WHERE outcome = 'rejected') AS "rejected!""#
         )

@@ -11,7 +11,11 @@ use domain::{
 use rust_decimal::Decimal;
 use sqlx::PgConnection;
 
-use crate::{error::StoreError, ids};
+use crate::{
+    ask::views::{Told, told_of},
+    error::StoreError,
+    ids,
+};
 
 /// After how long a job without a verdict stands on the desk when nothing else is said.
 pub const OVERDUE: TimeDelta = TimeDelta::hours(1);
@@ -43,6 +47,10 @@ pub struct Uncertain {
     pub submitted_at: DateTime<Utc>,
     /// The last thing that was heard of it.
     pub last_heard: Option<Heard>,
+    /// Whether its provider can be asked.
+    pub can_be_asked: bool,
+    /// What came of asking the last time.
+    pub last_answer: Option<Told>,
 }
 
 /// The last thing that was heard of a job.
@@ -77,10 +85,17 @@ pub async fn list(
     let rows = sqlx::query!(
         r#"SELECT j.job_id, j.tenant_id, t.name AS tenant_name, j.model, j.state, s.slug AS "slug?", j.provider_reference,
                   j.currency, j.held, j.cancel_requested_at IS NOT NULL AS "cancel_requested!", j.submitted_at,
-                  e.event_id AS "event_id?", e.kind AS "kind?", e.received_at AS "heard_at?"
+                  e.event_id AS "event_id?", e.kind AS "kind?", e.received_at AS "heard_at?",
+                  j.provider_reference IS NOT NULL AND EXISTS (
+                      SELECT FROM answer_apis p WHERE p.source_id = j.source_id AND p.removed_at IS NULL) AS "can_be_asked!",
+                  w.outcome AS "outcome?", w.status AS "answer_status?", w.event_id AS "answer_event?",
+                  w.answered_at AS "answered_at?"
            FROM jobs j JOIN tenants t USING (tenant_id) LEFT JOIN sources s USING (source_id)
            LEFT JOIN LATERAL (SELECT event_id, kind, received_at FROM events
                               WHERE events.job_id = j.job_id ORDER BY event_id DESC LIMIT 1) e ON true
+           LEFT JOIN LATERAL (SELECT outcome, status, event_id, answered_at FROM ask_answers a
+                              WHERE a.tenant_id = j.tenant_id AND a.job_id = j.job_id
+                              ORDER BY number DESC LIMIT 1) w ON true
            WHERE j.state IN ('pending', 'running') AND j.livemode = $1 AND j.job_id < $2
            ORDER BY j.job_id LIMIT $3"#,
         livemode,
@@ -91,6 +106,9 @@ pub async fn list(
     .await?;
     rows.into_iter()
         .map(|row| {
+            let told = row.outcome.zip(row.answered_at);
+            let told = told
+                .map(|(outcome, at)| told_of((&outcome, row.answer_status, row.answer_event), at));
             let heard = row.event_id.zip(row.kind).zip(row.heard_at);
             Ok(Uncertain {
                 job: JobId(row.job_id),
@@ -111,6 +129,8 @@ pub async fn list(
                     kind,
                     at,
                 }),
+                can_be_asked: row.can_be_asked,
+                last_answer: told.transpose()?,
             })
         })
         .collect()
