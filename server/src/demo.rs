@@ -28,12 +28,13 @@ use std::{
 };
 
 use clap::{Args, Parser as _};
-use engine::Engine;
+use engine::{Engine, source::MasterKey};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     config::{DataArgs, DatabaseUrl, ServeArgs},
     database::Database,
+    outbound,
     serve::Server,
 };
 
@@ -110,7 +111,7 @@ impl Drop for Scratch {
 /// # Errors
 /// When it cannot run, or when `--exit` finds anything that is not as it should be.
 pub(crate) async fn run(args: DemoArgs) -> Result<(), Failure> {
-    choose_cryptography();
+    outbound::choose_cryptography();
     let scratch = args.exit && args.data_dir.is_none();
     let dir = match &args.data_dir {
         Some(dir) => dir.clone(),
@@ -134,14 +135,6 @@ pub(crate) async fn run(args: DemoArgs) -> Result<(), Failure> {
     outcome
 }
 
-/// The HTTP client wants to know whose cryptography to use, even where it will use none.
-fn choose_cryptography() {
-    // An error means that one was chosen before, which is as good.
-    rustls::crypto::ring::default_provider()
-        .install_default()
-        .unwrap_or_default();
-}
-
 async fn with_database(args: &DemoArgs, dir: &Path, database: &Database) -> Result<(), Failure> {
     database.migrate().await?;
     let serve = settings(args, dir, database)?;
@@ -150,7 +143,7 @@ async fn with_database(args: &DemoArgs, dir: &Path, database: &Database) -> Resu
     let engine = database.engine(4).await?;
     let keepsake = load::ensure(&engine, &master, dir).await?;
     let server = Server::start(&serve).await?;
-    let outcome = with_server(args, &engine, server.address(), &keepsake).await;
+    let outcome = with_server(args, (&engine, &master), server.address(), &keepsake).await;
     println!("stopping …");
     server.stop().await?;
     engine.pool().close().await;
@@ -179,7 +172,7 @@ fn settings(args: &DemoArgs, dir: &Path, database: &Database) -> Result<ServeArg
 
 async fn with_server(
     args: &DemoArgs,
-    engine: &Engine,
+    (engine, master): (&Engine, &MasterKey),
     address: SocketAddr,
     keepsake: &Keepsake,
 ) -> Result<(), Failure> {
@@ -193,12 +186,14 @@ async fn with_server(
         rates: args.rates,
         purses: keepsake.purses.clone(),
         mailboxes: keepsake.mailboxes.clone(),
+        answer_token: load::random::<16>()?,
     };
     let mut screen = Screen::new();
     if !args.exit {
         show::welcome(&part, keepsake);
     }
-    let crew = Crew::start(&part).await?;
+    let mut crew = Crew::start(&part).await?;
+    load::set_answer_apis(engine, master, crew.address().await?, &part.answer_token).await?;
     screen.line(&format!(
         "provider     process {}",
         crew.id().unwrap_or_default()

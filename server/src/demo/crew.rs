@@ -1,6 +1,6 @@
 //! The simulated provider as seen from the demo: a child process that is given its part and reports.
 
-use std::{io, process::Stdio, time::Duration};
+use std::{io, net::SocketAddr, process::Stdio, time::Duration};
 
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
@@ -53,6 +53,24 @@ impl Crew {
     /// Its process id.
     pub(super) fn id(&self) -> Option<u32> {
         self.child.id()
+    }
+
+    /// Where it can be asked about jobs: the first thing it reports but for progress.
+    ///
+    /// # Errors
+    /// When it ends before it says so.
+    pub(super) async fn address(&mut self) -> io::Result<SocketAddr> {
+        loop {
+            match self.next().await? {
+                Some(Note::Listening { address }) => return Ok(address),
+                Some(Note::Progress { .. }) => {}
+                Some(_) | None => {
+                    return Err(io::Error::other(
+                        "the provider does not say where it can be asked",
+                    ));
+                }
+            }
+        }
     }
 
     /// The next thing it reports; `None` once it has ended.

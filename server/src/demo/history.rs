@@ -173,6 +173,7 @@ fn completion(
         remote_address: None,
         status: 202,
         received_at: now,
+        asked: false,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Loads the cast into an empty database, through the same verbs the command line uses.
 
-use std::path::Path;
+use std::{net::SocketAddr, path::Path};
 
 use chrono::TimeDelta;
 use domain::{
@@ -15,7 +15,7 @@ use engine::{
     clock::Clock,
     operator::{self, NewOperator},
     price,
-    source::{DEFAULT_BODY_LIMIT_BYTES, MasterKey, NewSource},
+    source::{AnswerApi, DEFAULT_BODY_LIMIT_BYTES, MasterKey, NewSource},
     tenant::{self, NewTenant},
     wallet,
 };
@@ -149,6 +149,25 @@ async fn open_mailboxes(engine: &Engine, master: &MasterKey) -> Result<Vec<Mailb
         });
     }
     Ok(mailboxes)
+}
+
+/// Says where the provider of this run answers about jobs: below a path for each source.
+pub(super) async fn set_answer_apis(
+    engine: &Engine,
+    master: &MasterKey,
+    address: SocketAddr,
+    token: &str,
+) -> Result<(), Failure> {
+    for sender in Sender::ALL {
+        let api = AnswerApi {
+            base: format!("http://{address}/{}", sender.slug()).parse()?,
+            token: token.to_owned(),
+        };
+        engine
+            .set_answer_api(master, sender.slug(), &api, ACTOR)
+            .await?;
+    }
+    Ok(())
 }
 
 async fn add_tenants(conn: &mut PgConnection, engine: &Engine) -> Result<Vec<TenantId>, Failure> {

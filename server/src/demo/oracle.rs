@@ -41,11 +41,11 @@ pub(super) struct Expected {
     pub(super) held: Amount,
 }
 
-/// Works out one job.
+/// Works out one job. `answered` says that somebody asked how it ended, where nobody is told.
 ///
 /// # Errors
 /// When the demo's own tables cannot be priced, which its tests exclude.
-pub(super) fn expect(plan: &Plan) -> Result<Expected, Failure> {
+pub(super) fn expect(plan: &Plan, answered: bool) -> Result<Expected, Failure> {
     let wallet = &cast::WALLETS[plan.wallet];
     let tenant = &TENANTS[wallet.tenant];
     let price = MODELS[plan.model].price(wallet.currency)?;
@@ -66,7 +66,7 @@ pub(super) fn expect(plan: &Plan) -> Result<Expected, Failure> {
             });
         }
         Story::Blocked => (State::Blocked, nothing),
-        Story::NeverTold => {
+        Story::NeverTold if !answered => {
             return Ok(Expected {
                 answer: Answer::Accepted,
                 state: State::Running,
@@ -88,9 +88,11 @@ pub(super) fn expect(plan: &Plan) -> Result<Expected, Failure> {
         | Story::FailsThenSucceeds
         | Story::CompletesTwice
         | Story::IsCorrected
-        | Story::CancelTooLate => {
+        | Story::CancelTooLate
+        | Story::NeverTold => {
             let used = plan
                 .prevailing_usage()
+                .or_else(|| plan.untold.as_ref()?.usage.as_ref())
                 .ok_or("a completion without usage")?;
             let rated = price
                 .rate(&read::<Validated>(used)?, UnknownMeters::Refuse)?
@@ -145,13 +147,16 @@ mod tests {
     fn every_plan_can_be_worked_out() {
         for index in 0..3000 {
             let plan = Plan::draw(2, index, &default_rates());
-            let expected = expect(&plan).unwrap();
+            let expected = expect(&plan, false).unwrap();
             let nothing = expected.charged.is_zero();
             match plan.story {
-                Story::CancelledBeforeDispatch
-                | Story::Blocked
-                | Story::Unaffordable
-                | Story::NeverTold => {
+                Story::NeverTold => {
+                    assert!(nothing);
+                    let asked = expect(&plan, true).unwrap();
+                    assert_eq!(asked.state, State::Completed);
+                    assert!(asked.charged.is_positive() && asked.held.is_zero());
+                }
+                Story::CancelledBeforeDispatch | Story::Blocked | Story::Unaffordable => {
                     assert!(nothing)
                 }
                 Story::Succeeds | Story::CompletesTwice | Story::IsCorrected => assert!(!nothing),
@@ -184,7 +189,7 @@ mod tests {
                 Story::Blocked => assert!(quote > limit.unwrap() && quote < funds(plan.wallet)),
                 _ => {
                     assert!(limit.is_none_or(|limit| quote <= limit), "{plan:?}");
-                    spent[plan.wallet] += quote.max(expect(&plan).unwrap().charged.value());
+                    spent[plan.wallet] += quote.max(expect(&plan, true).unwrap().charged.value());
                 }
             }
         }

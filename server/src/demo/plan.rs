@@ -86,6 +86,8 @@ pub(super) struct Plan {
     pub(super) cancel_after_ms: u32,
     /// What the provider tells.
     pub(super) events: Vec<Event>,
+    /// What it tells only when it is asked.
+    pub(super) untold: Option<Event>,
 }
 
 impl Plan {
@@ -114,7 +116,7 @@ impl Plan {
         let attach = attach(rng, rates, story);
         let names_job = attach == Attach::Never
             || (attach == Attach::BeforeEvents && rng.random_range(0..2) == 0);
-        Self {
+        let mut plan = Self {
             index,
             wallet,
             model,
@@ -136,7 +138,10 @@ impl Plan {
                     used: &used,
                 },
             ),
-        }
+            untold: None,
+        };
+        plan.untold = (story == Story::NeverTold).then(|| event::untold(&plan.events, &used));
+        plan
     }
 
     /// Whether the wallet is one of live money.

@@ -4,6 +4,7 @@
 //! It is bounded in jobs at once and in patience, and ends when its standard input does, so it cannot
 //! outlive the demo.
 
+mod answers;
 mod backend;
 mod life;
 mod mail;
@@ -24,6 +25,7 @@ use tokio::{
 };
 
 use super::wire::{Note, Part, Tally};
+use answers::Works;
 use backend::Backend;
 use mail::Mail;
 
@@ -42,6 +44,7 @@ pub(super) struct Stage {
     clock: Clock,
     tally: Arc<Ledger>,
     notes: mpsc::UnboundedSender<Note>,
+    works: Works,
 }
 
 /// The running counts.
@@ -67,7 +70,7 @@ pub(crate) async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>
     io::stdin().lock().read_line(&mut line)?;
     let part: Part = serde_json::from_str(&line)?;
     let gone = input_closed();
-    super::choose_cryptography();
+    crate::outbound::choose_cryptography();
     let (notes, told) = mpsc::unbounded_channel();
     let tally = Arc::new(Ledger::default());
     let clock = Clock::system();
@@ -77,10 +80,14 @@ pub(crate) async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>
         clock,
         tally,
         notes,
+        works: Works::default(),
         part,
     });
+    let (listener, address) = answers::listen().await?;
+    note(&stage, Note::Listening { address });
     tokio::select! {
         played = play(Arc::clone(&stage)) => played?,
+        served = answers::serve(listener, Arc::clone(&stage)) => served?,
         _ = gone => {}
         written = write(told, &stage.tally) => written?,
     }

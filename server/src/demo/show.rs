@@ -29,6 +29,9 @@ pub(super) fn welcome(part: &Part, keepsake: &Keepsake) {
     println!();
     println!("  Console    {base_url}");
     println!("  API        {base_url}/v1/docs");
+    println!(
+        "  Uncertain  {base_url}/uncertain: after a minute, jobs of which nobody is told; ask there"
+    );
     println!("  Sign in    password of each: {}", keepsake.password);
     for (email, _, role) in cast::OPERATORS {
         println!("             {email:<20} {role}");

@@ -1,7 +1,7 @@
 //! Follows the provider's reports, and at the end of a bounded run holds the product to them.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
@@ -27,6 +27,8 @@ const NAMED: usize = 20;
 #[derive(Default)]
 struct Heard {
     jobs: BTreeMap<u64, Option<String>>,
+    /// Jobs whose end was told to whoever asked.
+    answered: BTreeSet<u64>,
     troubles: Vec<Deviation>,
     tally: Tally,
     done: bool,
@@ -59,7 +61,7 @@ pub(super) async fn run(
     crew.stop().await?;
     settle_down(engine, part, &heard, screen).await?;
     let after = counted_since(engine, &before, heard.tally.turned_away).await?;
-    let deviations = proof::deviations(part, &heard.jobs).await?;
+    let deviations = proof::deviations(part, &heard.jobs, &heard.answered).await?;
     let books = books::verify(engine.pool()).await?;
     let mut checks = proof::checks(&Planned::of(part), &heard.tally, &after);
     checks.push(proof::exceptions(engine).await?);
@@ -71,6 +73,10 @@ impl Heard {
     fn take(&mut self, note: Note, screen: &mut Screen) {
         match note {
             Note::Progress { tally } => self.tally = tally,
+            Note::Listening { .. } => {}
+            Note::Answered { index } => {
+                self.answered.insert(index);
+            }
             Note::Job { index, job } => {
                 self.jobs.insert(index, job);
             }
@@ -108,7 +114,7 @@ async fn settle_down(
         }
         if moved.elapsed() > STALL {
             screen.line(&format!("{due} events are still due and nothing has moved for {STALL:?}. Jobs that are not settled:"));
-            name(&proof::deviations(part, &heard.jobs).await?);
+            name(&proof::deviations(part, &heard.jobs, &heard.answered).await?);
             return Err(
                 "settlement is stuck: see the console's events in state waiting and failed".into(),
             );

@@ -1,7 +1,7 @@
 //! What the demo and its simulated provider tell each other: the part to play goes in by standard input,
 //! so that no secret is seen in a process list; notes come back by standard output, one JSON a line.
 
-use std::fmt;
+use std::{fmt, net::SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,8 @@ pub(super) struct Part {
     pub(super) purses: Vec<Purse>,
     /// In the order of the cast's senders.
     pub(super) mailboxes: Vec<Mailbox>,
+    /// What it wants to hear from whoever asks about jobs.
+    pub(super) answer_token: String,
 }
 
 /// Secrets stay out of logs.
@@ -91,6 +93,16 @@ pub(super) enum Note {
     Progress {
         /// So far.
         tally: Tally,
+    },
+    /// It can be asked about jobs.
+    Listening {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// It told, asked, how a job ended of which it says nothing by itself.
+    Answered {
+        /// Which of the run.
+        index: u64,
     },
     /// A submission was answered.
     Job {

@@ -8,6 +8,9 @@ use crate::demo::{
     rates::Rates,
 };
 
+/// How long work of which nobody is told goes on after what was told last.
+const UNTOLD_AFTER_MS: u32 = 150;
+
 /// What an event says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::demo) enum Word {
@@ -67,6 +70,31 @@ pub(in crate::demo) struct Event {
     pub(in crate::demo) conflict: Option<Quantities>,
     /// Sent by the test environment about live work.
     pub(in crate::demo) stray: bool,
+}
+
+impl Event {
+    /// Whether it says how the work stands.
+    pub(in crate::demo) fn is_about_the_work(&self) -> bool {
+        self.word != Word::Unheard
+    }
+}
+
+/// How work ends of which nobody is told.
+pub(super) fn untold(events: &[Event], used: &Quantities) -> Event {
+    let last = events.iter().map(|event| event.occurs_ms).max();
+    Event {
+        word: Word::Succeeded,
+        usage: Some(used.clone()),
+        revision: 1,
+        occurs_ms: last.unwrap_or(0) + UNTOLD_AFTER_MS,
+        delay_ms: 0,
+        copies: 0,
+        at_once: false,
+        lost_answers: 0,
+        forgery: None,
+        conflict: None,
+        stray: false,
+    }
 }
 
 /// What the events are drawn for.

@@ -11,6 +11,7 @@ use tokio::{
 
 use super::{
     Stage,
+    answers::Begun,
     backend::{Cancel, Submitted},
     mail::Letter,
     note,
@@ -81,6 +82,13 @@ pub(super) async fn live(stage: &Stage, index: u64, stretch: u32) -> Result<(), 
         stage.backend.cancel(&plan, &job).await?;
     }
     let began = (stage.clock.now(), Instant::now());
+    let begun = Begun {
+        index,
+        job: job.clone(),
+        at: began.0,
+        stretch,
+    };
+    stage.works.begin(&reference, begun);
     let (heard, _) = watch::channel(false);
     let life = Life {
         stage,
