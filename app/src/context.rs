@@ -99,6 +99,11 @@ pub(crate) fn may_set_up() -> bool {
     has_role(&["admin"])
 }
 
+/// Whether the signed-in operator may ask a provider how a job stands.
+pub(crate) fn may_ask() -> bool {
+    has_role(&["support", "finance", "admin"])
+}
+
 /// Whether the signed-in operator may see payloads.
 pub(crate) fn may_read_payloads() -> bool {
     has_role(&["support", "finance", "admin"])

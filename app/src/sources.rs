@@ -91,6 +91,10 @@ fn line(row: Sender) -> impl IntoView {
         let of = format!(" of {}", row.name);
         view! { <span class="detail"><a href=href>{label}<span class="unseen">{of}</span></a></span> }
     });
+    let answers = match row.answers_at {
+        Some(base) => format!("asked at {base}"),
+        None => "not asked: it has no answer API".to_owned(),
+    };
     view! {
         <tr id=row.slug.clone()>
             <th scope="row">
@@ -98,7 +102,7 @@ fn line(row: Sender) -> impl IntoView {
                 <span class="detail">{format!("/webhooks/{} · {} · {mode}", row.slug, row.adapter)}</span>
             </th>
             <td><StateBadge tone label/>{act}</td>
-            <td>{scheme}<span class="detail">{limits}</span></td>
+            <td>{scheme}<span class="detail">{limits}</span><span class="detail">{answers}</span></td>
             <td class="num">{refused}</td>
             <td class="age">{last}</td>
         </tr>

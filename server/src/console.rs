@@ -5,6 +5,7 @@
 //! form is accepted from another site; a return path never leaves this site.
 
 mod actions;
+mod asks;
 mod audit;
 mod cases;
 mod exceptions;
@@ -55,6 +56,7 @@ use tower_sessions::{
 
 use self::{hub::Hub, session_store::SessionStore};
 use crate::{
+    ask::Asker,
     config::ServeArgs,
     http::problem::{Kind, Problem},
 };
@@ -83,10 +85,12 @@ pub(crate) struct Console {
     pub(crate) uploads: Arc<Semaphore>,
     /// What pages are drawn with outside of their routes.
     pub(crate) options: LeptosOptions,
+    /// Asks providers.
+    pub(crate) asker: Asker,
 }
 
 /// The console: pages, forms, news and files.
-pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
+pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>, asker: Asker) -> Router {
     let console = Console {
         engine: engine.clone(),
         live: args.live,
@@ -95,6 +99,7 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         exports: Arc::new(Semaphore::new(EXPORTS)),
         uploads: Arc::new(Semaphore::new(UPLOADS)),
         options: site::leptos_options(args),
+        asker,
     };
     let sessions = SessionManagerLayer::new(SessionStore::new(engine.clone()))
         .with_name(if console.https {
@@ -120,6 +125,7 @@ pub fn routes(args: &ServeArgs, engine: &Engine, hub: &Arc<Hub>) -> Router {
         )
         .route("/sources/{slug}/actions", post(actions::propose_on_source))
         .route("/actions/{id}/{step}", post(actions::step))
+        .route("/jobs/{job}/ask", post(asks::ask))
         .route("/events/{event}/decide", post(cases::decide))
         .route(
             "/statements",

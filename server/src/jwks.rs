@@ -14,6 +14,8 @@ use engine::{
 use futures::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
+use crate::outbound;
+
 /// How often it is looked whether a fetch is due.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Pause after a fetch, also a failed one, before the next of the same source.
@@ -38,13 +40,7 @@ enum FetchError {
 
 /// Fetches what is due until told to stop.
 pub async fn run(engine: Engine, keeper: SourceKeeper, stop: CancellationToken) {
-    // Another part may have installed the same provider; either way there is one afterwards.
-    if rustls::crypto::ring::default_provider()
-        .install_default()
-        .is_err()
-    {
-        tracing::debug!("a TLS provider was installed before");
-    }
+    outbound::choose_cryptography();
     let client = match reqwest::Client::builder().timeout(TIME_LIMIT).build() {
         Ok(client) => client,
         Err(error) => {

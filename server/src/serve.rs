@@ -22,6 +22,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    ask::{self, Asker},
     config::{Role, ServeArgs},
     console::{self, hub::Hub},
     database::{Database, DatabaseError},
@@ -56,6 +57,9 @@ pub enum ServeError {
     /// The receiver.
     #[error(transparent)]
     Receiver(#[from] ReceiverError),
+    /// There is no HTTP client to ask providers with.
+    #[error("providers cannot be asked")]
+    Asker(#[from] reqwest::Error),
     /// A part of the server ended on its own.
     #[error("a part of the server ended unexpectedly")]
     Task(#[from] tokio::task::JoinError),
@@ -113,13 +117,13 @@ impl Server {
         let mut routes = Router::new()
             .merge(http::ops::routes(engine.clone()))
             .merge(http::problem::routes());
-        let mut inbox = None;
-        if args.has(Role::Receiver) {
-            let (receiver, writer) = parts.receiver(&mut tasks).await?;
-            routes = routes.merge(receiver);
-            inbox = Some(writer);
+        // What is sent and what is asked for is stored by the same writer.
+        let stores = args.has(Role::Receiver) || args.has(Role::Console);
+        let inbox = stores.then(|| parts.inbox(&mut tasks));
+        if let Some(inbox) = inbox.clone().filter(|_| args.has(Role::Receiver)) {
+            routes = routes.merge(parts.receiver(&mut tasks, inbox).await?);
         }
-        routes = parts.roles(routes, &mut tasks, inbox);
+        routes = parts.roles(routes, &mut tasks, inbox)?;
 
         let routes = http::behind_proxies(http::layered(routes), args.proxies);
         let service = routes.into_make_service_with_connect_info::<SocketAddr>();
@@ -196,15 +200,9 @@ impl Server {
 }
 
 impl Parts<'_> {
-    /// The receiver's routes, its inbox writer and what keeps its sources fresh. The writer is drained
-    /// after the last request is answered.
-    async fn receiver(
-        &self,
-        tasks: &mut JoinSet<Result<(), ServeError>>,
-    ) -> Result<(Router, InboxWriter), ServeError> {
-        let engine = self.engine.clone();
-        let keeper = SourceKeeper::load(engine.clone(), self.args.data.master_key()?).await?;
-        let (wake, news) = (self.wake.clone(), engine.news().clone());
+    /// The inbox writer. It is drained after the last request is answered.
+    fn inbox(&self, tasks: &mut JoinSet<Result<(), ServeError>>) -> InboxWriter {
+        let (wake, news) = (self.wake.clone(), self.engine.news().clone());
         let on_flush = move |flushed: Flushed| {
             if flushed.events > 0 {
                 wake.all();
@@ -212,19 +210,30 @@ impl Parts<'_> {
             }
             news.count(Topic::Deliveries, flushed.deliveries);
         };
-        let pool = engine.pool().clone();
+        let pool = self.engine.pool().clone();
         let settings = WriterSettings {
             rows_per_flush: self.args.flush_rows.into(),
             ..WriterSettings::default()
         };
         let (inbox, writer) = InboxWriter::start(pool, settings, on_flush);
-        let receiver = Receiver::new(keeper.sources(), inbox.clone(), engine.clock().clone())?;
         let served = self.served.clone();
         tasks.spawn(async move {
             served.cancelled().await;
             writer.drain().await;
             Ok(())
         });
+        inbox
+    }
+
+    /// The receiver's routes, and what keeps its sources fresh.
+    async fn receiver(
+        &self,
+        tasks: &mut JoinSet<Result<(), ServeError>>,
+        inbox: InboxWriter,
+    ) -> Result<Router, ServeError> {
+        let engine = self.engine.clone();
+        let keeper = SourceKeeper::load(engine.clone(), self.args.data.master_key()?).await?;
+        let receiver = Receiver::new(keeper.sources(), inbox, engine.clock().clone())?;
         let (fresh, stop) = (keeper.clone(), self.stop.clone());
         tasks.spawn(async move {
             fresh.keep_fresh(stop).await;
@@ -235,7 +244,7 @@ impl Parts<'_> {
             jwks::run(engine, keeper, stop).await;
             Ok(())
         });
-        Ok((webhooks::routes(receiver), inbox))
+        Ok(webhooks::routes(receiver))
     }
 
     /// Adds the routes and tasks of the other roles this process has. Workers take smaller batches while
@@ -245,7 +254,7 @@ impl Parts<'_> {
         mut routes: Router,
         tasks: &mut JoinSet<Result<(), ServeError>>,
         inbox: Option<InboxWriter>,
-    ) -> Router {
+    ) -> Result<Router, ServeError> {
         let Self {
             args, engine, stop, ..
         } = self;
@@ -255,9 +264,10 @@ impl Parts<'_> {
                 args.api_rate_per_second,
             ));
         }
-        if args.has(Role::Console) {
+        if let Some(inbox) = inbox.clone().filter(|_| args.has(Role::Console)) {
+            let asker = Asker::new((*engine).clone(), inbox, args.data.clone(), ask::TIME_LIMIT)?;
             let hub = Arc::new(Hub::new(engine, (*stop).clone()));
-            routes = routes.merge(console::routes(args, engine, &hub));
+            routes = routes.merge(console::routes(args, engine, &hub, asker));
             let engine = (*engine).clone();
             tasks.spawn(async move {
                 hub.run(engine).await;
@@ -300,7 +310,7 @@ impl Parts<'_> {
             news.await;
             Ok(())
         });
-        routes
+        Ok(routes)
     }
 }
 

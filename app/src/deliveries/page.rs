@@ -110,7 +110,10 @@ fn Deliveries(
 fn line(row: Delivery) -> impl IntoView {
     let tone = delivery_tone(row.outcome);
     let from = row.remote_address.unwrap_or_default();
-    let detail = format!("{} bytes from {from}", row.body_bytes);
+    let detail = match row.asked {
+        true => format!("{} bytes, asked for", row.body_bytes),
+        false => format!("{} bytes from {from}", row.body_bytes),
+    };
     let source = if row.source_known {
         let href = format!("/sources#{}", row.source_slug);
         view! { <a href=href>{row.source_slug}</a> }.into_any()

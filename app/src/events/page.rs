@@ -128,6 +128,10 @@ fn head(event: &EventRow, contradicted: bool) -> AnyView {
 
 fn told(event: &EventRow, deliveries: &[DeliveryRow], conflicts: usize) -> String {
     let came = match deliveries.len() {
+        1 if deliveries[0].asked => "It was asked for once".to_owned(),
+        n if deliveries.iter().all(|one| one.asked) && n > 0 => {
+            format!("It was asked for {n} times")
+        }
         0 | 1 => "It came once".to_owned(),
         n => format!("It came {n} times"),
     };
@@ -156,13 +160,17 @@ fn table(deliveries: Vec<DeliveryRow>) -> AnyView {
         Column::num("Bytes"),
     ];
     let rows = deliveries.into_iter().map(|row| {
+        let from = match row.asked {
+            true => Some("asked for".to_owned()),
+            false => row.remote_address,
+        };
         view! {
             <tr id=format!("delivery-{}", row.id)>
                 <th scope="row"><Time at=row.received_at style=TimeStyle::Stamp/></th>
                 <td><StateBadge tone=delivery_tone(row.outcome) label=titled(row.outcome.as_str())/></td>
                 <td class="num">{row.status}</td>
                 <td>{row.sender_id.map(|id| view! { <Id value=id bare=true/> })}</td>
-                <td class="muted">{row.remote_address}</td>
+                <td class="muted">{from}</td>
                 <td class="num">{row.body_bytes}</td>
             </tr>
         }

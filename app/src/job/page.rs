@@ -5,10 +5,12 @@ use domain::id::{EventId, JobId};
 use domain::job::State;
 use domain::settlement::Phase;
 use engine::action::{self, views::Action};
+use engine::ask::views::Asking;
 use engine::settlement::views::{self, JobProof};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
+use super::ask;
 use super::compare::Compare;
 use super::paper::{Paper, Printed};
 use super::sentence::sentence;
@@ -53,6 +55,7 @@ fn whole(on: On) -> AnyView {
             .await?
             .ok_or(PageError::NotFound)?;
         let actions = action::views::of_job(&mut books, id).await?;
+        let asking = engine::ask::views::of_job(&mut books, id).await?;
         // Given back before another connection is asked for: a page never holds two.
         drop(books);
         let last = proof.events.last().map(|event| event.event);
@@ -64,7 +67,7 @@ fn whole(on: On) -> AnyView {
         if let Some((event, _)) = &payload {
             note_payload_read(&engine, *event).await?;
         }
-        Ok(view! { <Job on proof payload actions/> }.into_any())
+        Ok(view! { <Job on proof payload actions asking/> }.into_any())
     })
 }
 
@@ -74,6 +77,7 @@ fn Job(
     proof: JobProof,
     payload: Option<(EventId, Vec<u8>)>,
     actions: Vec<Action>,
+    asking: Asking,
 ) -> AnyView {
     let zone = FrameData::current().zone.label;
     let id = proof.job.job.to_string();
@@ -105,6 +109,12 @@ fn Job(
     let compare = view! { <Compare proof=proof.clone()/> };
     let raw = view! { <Raw on proof=proof.clone() payload/> };
     let actions = done_by_people(actions);
+    let job = &proof.job;
+    let work = (job.state.in_flight(), job.provider_reference.as_deref());
+    let answers = match on {
+        On::Screen => ask::section(job.job, work, job.source_slug.as_deref(), asking),
+        On::Paper => ().into_any(),
+    };
     let printed = view! { <Printed proof=proof.clone()/> };
     let body = view! {
             {printed}
@@ -112,6 +122,7 @@ fn Job(
             <div class="split">
                 <div class="stack">
                     <Sentence>{told}</Sentence>
+                    {answers}
                     <Section title="Proof" id="proof" note=view! { "times in "{zone} }.into_any()>
                         {timeline}
                     </Section>

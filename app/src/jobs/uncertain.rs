@@ -7,7 +7,8 @@ use engine::job::views::uncertain::{self, AtStake, MOST, Uncertain};
 use leptos::prelude::*;
 
 use crate::actions::form_title;
-use crate::context::{may_act, page};
+use crate::context::{may_act, may_ask, page};
+use crate::job::{ask_form, last_answer};
 use crate::list::{Problems, Query, livemode};
 use crate::shell::{Frame, FrameData};
 use crate::ui::{
@@ -67,7 +68,7 @@ fn Desk(query: Query, hours: TimeDelta, jobs: Vec<Uncertain>, stake: Vec<AtStake
         <Frame title="Uncertain jobs">
             <PageHead
                 title="Uncertain jobs"
-                lead="A hold goes back on a verdict, never on a time-out. Where none comes, two people may give the hold up; a success that is heard later still charges."
+                lead="A hold goes back on a verdict, never on a time-out. Where none comes, ask the provider; where it knows none, two people may give the hold up. A success that is heard later still charges."
             />
             <div class="stack">
                 <div class="filters"><ViewLinks label="Without a verdict for" links/></div>
@@ -118,6 +119,9 @@ fn table(jobs: Vec<Uncertain>) -> AnyView {
 fn line(row: Uncertain, places: u8) -> impl IntoView {
     let now = FrameData::current().now;
     let of = view! { {row.model}" · "{row.tenant_name} }.into_any();
+    let no_api = (!row.can_be_asked && row.provider_reference.is_some()).then(
+        || view! { <span class="detail">"no answer API: the job says how to set one"</span> },
+    );
     let with = match (row.source_slug, row.provider_reference) {
         (Some(slug), Some(reference)) => {
             view! { {slug}" · "<Id value=reference bare=true/> }.into_any()
@@ -133,9 +137,14 @@ fn line(row: Uncertain, places: u8) -> impl IntoView {
         }
         None => view! { <span class="muted">"nothing"</span> }.into_any(),
     };
+    let answer = row.last_answer.as_ref().map(last_answer);
     let cancel = row
         .cancel_requested
         .then(|| view! { <span class="detail">"cancel requested"</span> });
+    let ask = match row.can_be_asked && may_ask() {
+        true => ask_form(row.job, Some("/uncertain")),
+        false => ().into_any(),
+    };
     let next = if may_act() {
         let href = format!("/jobs/{}/{}", row.job, Kind::Release);
         view! { <a href=href>{form_title(Kind::Release)}</a> }.into_any()
@@ -151,11 +160,12 @@ fn line(row: Uncertain, places: u8) -> impl IntoView {
                 <StateBadge tone=job_tone(row.state) label=titled(row.state.as_str())/>
                 <span class="detail">{with}</span>
                 {cancel}
+                {no_api}
             </td>
-            <td>{heard}</td>
+            <td>{heard}{answer}</td>
             <td class="num"><Amount value=money(row.held) places/></td>
             <td class="age"><Time at=row.submitted_at style=TimeStyle::Age/></td>
-            <td>{next}</td>
+            <td>{ask}<span class="detail">{next}</span></td>
         </tr>
     }
 }

@@ -1,6 +1,8 @@
 //! Sources from the command line: set up, list, rotate secrets, disable. Secrets are read from standard
 //! input, so that they appear neither in the shell's history nor in the process list.
 
+mod answers;
+
 use std::{
     io::{self, Read as _},
     path::PathBuf,
@@ -15,6 +17,7 @@ use engine::{
     source::{DEFAULT_BODY_LIMIT_BYTES, NewSource, SourceRow},
 };
 
+use self::answers::AnswersCommand;
 use super::Outcome;
 use crate::{config::DataArgs, database::Database};
 
@@ -31,6 +34,9 @@ pub(super) enum SourceCommand {
     /// Work on the secrets of a source.
     #[command(subcommand)]
     Secret(SecretCommand),
+    /// Work on where a source's provider answers when it is asked.
+    #[command(subcommand)]
+    Answers(AnswersCommand),
     /// Refuse a source's deliveries from now on. What it sent stays.
     Disable(SourceDisable),
 }
@@ -134,6 +140,7 @@ impl SourceCommand {
                 })
                 .await
             }
+            Self::Answers(command) => command.run().await,
             Self::Disable(disable) => {
                 with_engine(&disable.data, async |engine| {
                     engine.disable_source(&disable.slug, ACTOR).await?;
@@ -243,6 +250,9 @@ async fn list(engine: &Engine) -> Outcome {
                 .expires_at
                 .map_or_else(|| "current".to_owned(), |at| format!("until {at}"));
             println!("  {} added {} {until}", secret.id, secret.created_at);
+        }
+        if let Some(base) = engine.answer_base(source.id).await? {
+            println!("  is asked at {base}");
         }
     }
     Ok(())

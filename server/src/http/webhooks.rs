@@ -286,6 +286,7 @@ fn examine(
         remote_address: attempt.remote_address.clone(),
         status: source.ack_status,
         received_at: attempt.received_at,
+        asked: false,
         body,
     })
 }

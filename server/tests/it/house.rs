@@ -1,7 +1,7 @@
 //! The house: the API and the console over a fresh database, called without a network, with one tenant
 //! and a clock that stands still.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -18,13 +18,16 @@ use domain::{
 use engine::{
     Engine, api_key,
     clock::Clock,
+    inbox::{InboxWriter, WriterSettings, WriterTasks},
     operator::{self, NewOperator, Role},
     price,
+    source::MasterKey,
     tenant::{self, NewTenant},
     wallet,
 };
 use serde_json::{Value, json};
 use server::{
+    ask::Asker,
     config::{DataArgs, LogFormat, ServeArgs},
     console::{self, hub::Hub},
     http,
@@ -35,6 +38,9 @@ use tower::ServiceExt as _;
 
 /// The password of the operator that [`House::operator`] makes.
 pub const PASSWORD: &str = "correct horse battery";
+
+/// How long a provider may take to answer.
+pub const ASK_LIMIT: Duration = Duration::from_millis(400);
 
 /// One installation under test.
 #[derive(Clone)]
@@ -50,6 +56,8 @@ pub struct House {
     /// Its API key.
     pub key: String,
     routes: Router,
+    /// Flushes for as long as the house stands.
+    _inbox: Arc<WriterTasks>,
 }
 
 /// An answer.
@@ -96,12 +104,17 @@ pub fn usd() -> Currency {
     "USD".parse().unwrap()
 }
 
+/// The key that secrets are sealed with.
+pub fn master() -> MasterKey {
+    MasterKey::from_hex(&"07".repeat(32)).unwrap()
+}
+
 fn args() -> ServeArgs {
     ServeArgs {
         data: DataArgs {
             database_url: None,
             data_dir: ".quittance".into(),
-            master_key: None,
+            master_key: Some(master()),
         },
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         metrics: None,
@@ -141,9 +154,12 @@ impl House {
             .unwrap();
         drop(conn);
         let hub = Arc::new(Hub::new(&engine, CancellationToken::new()));
+        let (inbox, tasks) =
+            InboxWriter::start(engine.pool().clone(), WriterSettings::default(), |_| ());
+        let asker = Asker::new(engine.clone(), inbox, args().data, ASK_LIMIT).unwrap();
         let routes = http::problem::routes()
             .merge(http::api::routes(engine.clone(), 1000))
-            .merge(console::routes(&args(), &engine, &hub));
+            .merge(console::routes(&args(), &engine, &hub, asker));
         let routes = http::layered(routes);
         Self {
             owner,
@@ -152,6 +168,7 @@ impl House {
             wallet,
             key,
             routes,
+            _inbox: Arc::new(tasks),
         }
     }
 
@@ -217,6 +234,29 @@ impl House {
             password: PASSWORD,
         };
         operator::add(&mut conn, &self.engine, &new).await.unwrap();
+    }
+
+    /// Somebody of this role, signed in; the cookie of the session.
+    pub async fn signed_in(&self, role: Role) -> String {
+        let email = format!("{role}@example.org");
+        let mut conn = self.engine.pool().acquire().await.unwrap();
+        let new = NewOperator {
+            email: &email,
+            name: "Anna Keller",
+            role,
+            password: PASSWORD,
+        };
+        operator::add(&mut conn, &self.engine, &new).await.unwrap();
+        drop(conn);
+        let password = PASSWORD.replace(' ', "+");
+        let form = format!("email={role}%40example.org&password={password}&back=/");
+        let request = Request::post("/sign-in")
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(Body::from(form))
+            .unwrap();
+        let answer = self.send(request).await;
+        let cookie = answer.header("set-cookie").split(';').next();
+        cookie.unwrap().to_owned()
     }
 
     /// Sends a request as it is.

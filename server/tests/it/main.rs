@@ -1,5 +1,6 @@
 //! The product from outside: its program and its HTTP interfaces.
 
+mod ask;
 mod bad_input;
 mod cli;
 mod console;

@@ -5,11 +5,11 @@ use axum::{
     http::{Method, Request, header},
 };
 use domain::{exception::Reach, id::StatementId};
-use engine::operator::{self, NewOperator, Role};
+use engine::operator::Role;
 use serde_json::json;
 use sqlx::PgPool;
 
-use crate::house::{Answer, House, PASSWORD};
+use crate::house::{Answer, House};
 
 const FILE: &str = "reference,meter,quantity\nr-1,images,1\n";
 
@@ -17,29 +17,8 @@ const FILE: &str = "reference,meter,quantity\nr-1,images,1\n";
 async fn house(owner: PgPool, role: Role) -> (House, String) {
     let house = House::new(owner).await;
     house.source("acme").await;
-    let cookie = sign_in(&house, role).await;
+    let cookie = house.signed_in(role).await;
     (house, cookie)
-}
-
-async fn sign_in(house: &House, role: Role) -> String {
-    let email = format!("{role}@example.org");
-    let mut conn = house.engine.pool().acquire().await.unwrap();
-    let new = NewOperator {
-        email: &email,
-        name: "Anna Keller",
-        role,
-        password: PASSWORD,
-    };
-    operator::add(&mut conn, &house.engine, &new).await.unwrap();
-    let password = PASSWORD.replace(' ', "+");
-    let form = format!("email={role}%40example.org&password={password}&back=/");
-    let request = Request::post("/sign-in")
-        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-        .body(Body::from(form))
-        .unwrap();
-    let answer = house.send(request).await;
-    let cookie = answer.header("set-cookie").split(';').next();
-    cookie.unwrap().to_owned()
 }
 
 fn key(house: &House) -> String {
@@ -122,7 +101,7 @@ async fn finance_uploads_and_support_reads(owner: PgPool) {
     assert!(said.contains(disagree), "{said}");
     assert!(said.contains("Missing with us"), "{said}");
     for role in [Role::Viewer, Role::Support] {
-        let cookie = sign_in(&house, role).await;
+        let cookie = house.signed_in(role).await;
         let fields = [("key", &*key(&house))];
         let answer = post(&house, &[("cookie", &*cookie)], body(&fields, Some(b"x"))).await;
         assert_eq!(answer.outcome(), "403 forbidden", "{role}");
@@ -134,7 +113,7 @@ async fn finance_uploads_and_support_reads(owner: PgPool) {
     let nobody = post(&house, &[], body(&[], Some(FILE.as_bytes()))).await;
     assert_eq!(nobody.status, 303);
     assert!(nobody.header("location").starts_with("/sign-in"));
-    let admin = sign_in(&house, Role::Admin).await;
+    let admin = house.signed_in(Role::Admin).await;
     let form = get(&house, "/statements", &admin).await.text;
     for field in ["source", "statement_source", "file"] {
         let id = format!(" id=\"field-{field}\"");
