@@ -88,7 +88,7 @@ fn said(told: &Told) -> (bool, String) {
         ),
         Outcome::Redirected => (
             false,
-            format!("The provider answered {status} and sent us elsewhere, where we do not go: correct the address of the answer API"),
+            format!("The provider answered {status} and sent us elsewhere, where we do not go: correct its address"),
         ),
         Outcome::Failed => (false, format!("The provider answered {status}: ask again later")),
         Outcome::Unreachable => (false, "The provider could not be reached: ask again later".to_owned()),

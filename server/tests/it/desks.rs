@@ -40,6 +40,12 @@ const FORMS: &[Form] = &[
     ("/shortcuts", "/shortcuts", "shortcuts=off", Takes::SignedIn),
     ("/audit/check", "/audit/check", "", Takes::SignedIn),
     (
+        "/jobs/{job}/ask",
+        "/jobs/{job}/ask",
+        "back=%2Funcertain",
+        Takes::Role(Role::Support),
+    ),
+    (
         "/wallets/{wallet}/actions",
         "/wallets/{wallet}/actions",
         "key={key}&action=goodwill&amount=5&category=incident&reason=Render+nodes+were+down",

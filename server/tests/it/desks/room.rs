@@ -10,6 +10,7 @@ use domain::{
 };
 use engine::{
     inbox::{Delivery, InboxWriter, WriterSettings},
+    source::AnswerApi,
     statement::NewStatement,
     worker::{Settings, settle::Settler},
 };
@@ -18,7 +19,7 @@ use sqlx::PgPool;
 
 use crate::{
     desk::{Desk, between},
-    house::House,
+    house::{House, master},
 };
 
 /// A house where every form has something to be about.
@@ -36,6 +37,8 @@ pub struct Room {
     pub told: String,
     /// A match of t-2 and r-2 in it.
     pub matched: String,
+    /// A job that a provider has.
+    pub job: String,
 }
 
 impl Room {
@@ -55,6 +58,7 @@ impl Room {
             task: String::new(),
             told,
             matched: String::new(),
+            job: String::new(),
         }
     }
 
@@ -79,6 +83,7 @@ impl Room {
         let matches = format!("/statements/{}/matches", self.told);
         let (_, said) = admin.send(&matches, &form).await;
         assert!(said.contains("Matched, and checked anew"), "{said}");
+        self.job = handed_over(&self.house).await;
     }
 
     /// A text of a form, about what is here.
@@ -93,10 +98,28 @@ impl Room {
             .replace("{told}", &self.told)
             .replace("{matched}", &self.matched)
             .replace("{match}", &MatchId(mint()).to_string())
+            .replace("{job}", &self.job)
             .replace("{key}", &domain::id::ActionId(mint()).to_string())
             .replace("{statement}", &domain::id::StatementId(mint()).to_string())
             .replace("{uuid}", &mint().to_string())
     }
+}
+
+/// A job that a provider has, which is not there when it is asked.
+async fn handed_over(house: &House) -> String {
+    let job = house.submitted("asked", "1").await;
+    let reference = json!({ "source": "gateway", "provider_reference": "asked-1" });
+    let path = format!("/v1/jobs/{job}/provider-reference");
+    house.call(Method::PUT, &path, Some(reference)).await;
+    let api = AnswerApi {
+        base: "http://127.0.0.1:1".parse().unwrap(),
+        token: "token".to_owned(),
+    };
+    let set = house
+        .engine
+        .set_answer_api(&master(), "gateway", &api, "test");
+    set.await.unwrap();
+    job
 }
 
 /// A key as forms of exceptions and tasks carry it.
