@@ -115,9 +115,10 @@ async fn handed_over(house: &House) -> String {
         base: "http://127.0.0.1:1".parse().unwrap(),
         token: "token".to_owned(),
     };
+    let master = master();
     let set = house
         .engine
-        .set_answer_api(&master(), "gateway", &api, "test");
+        .set_answer_api(&master, "gateway", &api, "test");
     set.await.unwrap();
     job
 }
@@ -192,6 +193,7 @@ async fn used(house: &House, reference: &str) {
         remote_address: None,
         status: 202,
         received_at: now,
+        asked: false,
     };
     inbox.accept(delivery).await.unwrap();
     tasks.drain().await;
