@@ -118,6 +118,14 @@ async function demo(database, home) {
   }
 }
 
+/** Runs a command of the program on the running world's books, and gives it something to read. */
+export async function quittance(args, input = '') {
+  const { database, home } = world();
+  const running = run(binary(), [...args, '--data-dir', home], { env: environment(database) });
+  running.child.stdin.end(input);
+  return (await running).stdout;
+}
+
 /**
  * Starts a server and waits until it is ready.
  * @returns {Promise<{address: string, stop: () => Promise<void>}>}
