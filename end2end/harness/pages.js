@@ -40,6 +40,7 @@ const ALL = [
   { name: 'no such task', path: () => `/tasks/task_${'0'.repeat(32)}`, status: 404 },
   { name: 'statements', path: () => '/statements' },
   { name: 'statement', path: ({ shown }) => `/statements/${shown.statement}` },
+  { name: 'matching', path: ({ shown }) => `/statements/${shown.statement}/match` },
   { name: 'statements, to a viewer', path: () => '/statements?accepted=false', role: 'viewer' },
   { name: 'frozen', path: () => '/freezes' },
   { name: 'form of a freeze of a source', path: () => '/sources/acme/freeze' },
