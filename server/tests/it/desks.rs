@@ -15,7 +15,7 @@ use std::{fs, path::Path};
 use engine::operator::Role;
 use sqlx::PgPool;
 
-use self::room::{Room, committed, everything, proposed, reconciled, uuid};
+use self::room::{Room, committed, everything, proposed, reconciled, typed, uuid};
 use crate::desk::{BOUNDARY, Desk, request};
 
 /// Who may send a form.

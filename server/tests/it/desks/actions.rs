@@ -5,7 +5,7 @@ use engine::operator::Role;
 use serde_json::json;
 use sqlx::PgPool;
 
-use super::{committed, everything, proposed};
+use super::{committed, everything, proposed, typed};
 use crate::{
     desk::{Desk, between},
     house::House,
@@ -115,7 +115,7 @@ async fn an_approval_is_somebody_elses_once(owner: PgPool) {
     let step = |step: &str| format!("/actions/{action}/{step}");
     let waiting = everything(&house).await;
     for (desk, word, form) in [
-        (&maker, "approve", ""),
+        (&maker, "approve", &*typed(&action)),
         (&maker, "refuse", "reason=No+incident+that+day"),
         (&checker, "withdraw", ""),
         (&checker, "refuse", "reason=No"),
@@ -126,7 +126,7 @@ async fn an_approval_is_somebody_elses_once(owner: PgPool) {
     }
     assert_eq!(everything(&house).await, waiting);
     for _ in 0..2 {
-        let (_, said) = checker.send(&step("approve"), "").await;
+        let (_, said) = checker.send(&step("approve"), &typed(&action)).await;
         assert!(said.contains("Done"), "{said}");
     }
     for (desk, word, form) in [
@@ -238,7 +238,7 @@ async fn the_hold_of_an_uncertain_job_is_given_up_once_and_by_two(owner: PgPool)
             0 => committed(&maker, &action).await,
             _ => {
                 maker
-                    .send(&format!("/actions/{action}/approve"), "")
+                    .send(&format!("/actions/{action}/approve"), &typed(&action))
                     .await
                     .1
             }
@@ -256,7 +256,7 @@ async fn the_hold_of_an_uncertain_job_is_given_up_once_and_by_two(owner: PgPool)
     );
     for _ in 0..2 {
         let (_, said) = checker
-            .send(&format!("/actions/{action}/approve"), "")
+            .send(&format!("/actions/{action}/approve"), &typed(&action))
             .await;
         assert!(said.contains("Done"), "{said}");
     }

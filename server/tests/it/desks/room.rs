@@ -248,10 +248,14 @@ pub async fn committed(desk: &Desk<'_>, action: &str) -> String {
     let place = format!("/actions/{action}");
     let page = desk.get(&place).await.text;
     let basis = between(&page, "name=\"basis\" value=\"", "\"");
-    let (_, said) = desk
-        .send(&format!("{place}/commit"), &format!("basis={basis}"))
-        .await;
+    let form = format!("basis={basis}&{}", typed(action));
+    let (_, said) = desk.send(&format!("{place}/commit"), &form).await;
     said
+}
+
+/// What a person types to confirm an action: the end of its key.
+pub fn typed(action: &str) -> String {
+    format!("confirm={}", &action[action.len() - 6..])
 }
 
 /// Everything that is stored, but what sessions keep for their next page.
