@@ -14,7 +14,7 @@ const LOOKS = [
   { scripts: 'off', theme: 'dark', width: 1280 },
 ];
 
-const TOKEN = 'a token of the stories';
+const TOKEN = 'token-of-the-stories';
 
 /** What the provider says of each reference. */
 const answers = new Map();

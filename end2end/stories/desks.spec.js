@@ -17,6 +17,12 @@ async function tabTo(page, locator) {
   throw new Error(`Tab never comes to ${locator}`);
 }
 
+/** Types the end of an action's key, as its page asks for. */
+async function typeKey(page) {
+  await tabTo(page, page.getByLabel(/^To confirm, type/u));
+  await page.keyboard.type(new URL(page.url()).pathname.slice(-6));
+}
+
 const LOOKS = [
   { scripts: 'off', theme: 'light', width: 1280, at: 0 },
   { scripts: 'on', theme: 'dark', width: 390, at: 1 },
@@ -78,6 +84,7 @@ test.describe('scripts off, two people', () => {
     await tabTo(maker, maker.getByRole('button', { name: 'Show what it would do' }));
     await maker.keyboard.press('Enter');
     await expect(maker).toHaveURL(/\/actions\/act_/u);
+    await typeKey(maker);
     await tabTo(maker, maker.getByRole('button', { name: 'Send for approval' }));
     await maker.keyboard.press('Enter');
     await expect(maker.getByRole('button', { name: /Approve/u })).toHaveCount(0);
@@ -88,6 +95,8 @@ test.describe('scripts off, two people', () => {
     await checker.goto('/approvals');
     await tabTo(checker, checker.locator(`#approvals a[href="${action}"]`).first());
     await checker.keyboard.press('Enter');
+    await expect(checker).toHaveURL(action);
+    await typeKey(checker);
     await tabTo(checker, checker.getByRole('button', { name: 'Approve: Lift the freeze' }));
     await checker.keyboard.press('Enter');
     await expect(checker.locator('.object-head')).toContainText('Done');

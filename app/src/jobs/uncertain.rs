@@ -142,7 +142,7 @@ fn line(row: Uncertain, places: u8) -> impl IntoView {
         .cancel_requested
         .then(|| view! { <span class="detail">"cancel requested"</span> });
     let ask = match row.can_be_asked && may_ask() {
-        true => ask_form(row.job, Some("/uncertain")),
+        true => ask_form(row.job, Some(&FrameData::current().location)),
         false => ().into_any(),
     };
     let next = if may_act() {
