@@ -93,7 +93,7 @@ test.describe('matching by hand, scripts off', () => {
       await page.goto('/exceptions?class=usage_is_as_the_provider_says&state=open');
       return page.locator('#exceptions tbody tr').allInnerTexts();
     };
-    await check(page);
+    await checkEverything(page);
     expect((await open()).filter((row) => row.includes(BATCH))).toHaveLength(1);
 
     await page.goto(`/statements/${statement}`);
@@ -111,7 +111,7 @@ test.describe('matching by hand, scripts off', () => {
     await expect(row).toContainText('0.5');
     const id = await row.getAttribute('id');
 
-    await check(page);
+    await checkEverything(page);
     const matched = await open();
     expect(matched.filter((text) => text.includes(BATCH))).toHaveLength(0);
     expect(matched.filter((text) => text.includes(id))).toHaveLength(1);
@@ -121,7 +121,7 @@ test.describe('matching by hand, scripts off', () => {
     await page.getByLabel('Why it is taken back').fill('It was another batch after all');
     await page.getByRole('button', { name: 'Take it back' }).click();
     await expect(page.locator(`#${id}`)).toContainText('Taken back');
-    await check(page);
+    await checkEverything(page);
     const back = await open();
     expect(back.filter((text) => text.includes(BATCH))).toHaveLength(1);
     expect(back.filter((text) => text.includes(id))).toHaveLength(0);
