@@ -14,6 +14,7 @@ CREATE TABLE statement_matches (
     reason       text NOT NULL CHECK (length(reason) BETWEEN 10 AND 500),
     matched_by   uuid NOT NULL REFERENCES operators,
     matched_at   timestamptz NOT NULL,
+    written_in   bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
     CONSTRAINT statement_matches_pkey PRIMARY KEY (match_id),
     -- What a part refers to, so that all of them are of one meter.
     CONSTRAINT statement_matches_meter UNIQUE (match_id, meter),
@@ -31,6 +32,7 @@ COMMENT ON COLUMN statement_matches.meter IS 'What was counted: a match is withi
 COMMENT ON COLUMN statement_matches.reason IS 'Why they belong together.';
 COMMENT ON COLUMN statement_matches.matched_by IS 'Who decided it.';
 COMMENT ON COLUMN statement_matches.matched_at IS 'When.';
+COMMENT ON COLUMN statement_matches.written_in IS 'Transaction that wrote it, and alone may write its parts.';
 CREATE INDEX statement_matches_of ON statement_matches (source_id, livemode, period_from, period_to);
 SELECT make_append_only('statement_matches');
 
@@ -69,6 +71,10 @@ DECLARE
     mine statement_matches;
 BEGIN
     SELECT * INTO mine FROM statement_matches WHERE match_id = NEW.match_id;
+    IF mine.written_in <> pg_current_xact_id()::text::bigint THEN
+        RAISE EXCEPTION 'match % was made before, and nothing is added to it', NEW.match_id
+            USING ERRCODE = 'restrict_violation', CONSTRAINT = 'statement_match_parts_with_it';
+    END IF;
     -- Two that want one group at once come here one after the other.
     PERFORM pg_advisory_xact_lock(hashtextextended(concat_ws(' ', mine.source_id, mine.livemode, mine.period_from, mine.period_to), 1));
     IF EXISTS (
@@ -83,7 +89,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION statement_match_parts_guard_one() IS 'A group is in one match at a time.';
+COMMENT ON FUNCTION statement_match_parts_guard_one() IS 'A match is made with all its parts, and a group is in one match at a time.';
 CREATE TRIGGER statement_match_parts_in_one BEFORE INSERT ON statement_match_parts
     FOR EACH ROW EXECUTE FUNCTION statement_match_parts_guard_one();
 

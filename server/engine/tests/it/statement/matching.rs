@@ -309,6 +309,10 @@ async fn the_database_holds_what_a_match_is(pool: PgPool) {
             "statement_match_parts_in_one",
         ),
         (
+            "INSERT INTO statement_match_parts SELECT match_id, meter, 't-1', 'theirs' FROM statement_matches".to_owned(),
+            "statement_match_parts_with_it",
+        ),
+        (
             copy.replace("period_to,", "period_to + 1,"),
             "statement_matches_statement",
         ),
