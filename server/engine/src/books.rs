@@ -132,7 +132,7 @@ pub async fn verify(pool: &PgPool) -> Result<Report, StoreError> {
 }
 
 /// Verifies that every balance is the sum of its transfers, and that all of them together come to nothing:
-/// the money alone, in a hundredth of the time.
+/// the money alone, in one pass over the transfers.
 ///
 /// # Errors
 /// As [`verify`].

@@ -1,9 +1,12 @@
 //! Verifying the books: silent when they are in order, and every kind of damage has a line.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use chrono::TimeDelta;
-use engine::books::{self, Report};
+use engine::{
+    books::{self, Report},
+    database,
+};
 use sqlx::PgPool;
 
 use crate::bench::{Bench, corrected, failed, started, succeeded};
@@ -82,6 +85,38 @@ async fn damage(pool: PgPool, statement: &str, expected: &[&str]) {
 fn classes(report: &Report) -> Vec<&str> {
     let found: BTreeSet<_> = report.breaks.iter().map(|one| one.check.as_str()).collect();
     found.into_iter().collect()
+}
+
+/// Waits until the books are being read, and the second connection is waited for.
+async fn until_read(bench: &Bench) {
+    let reads = "SELECT EXISTS (SELECT FROM pg_stat_activity
+                 WHERE datname = current_database() AND state = 'idle in transaction' AND query LIKE '%FROM lots)%')";
+    let awaited = async {
+        let looks = || sqlx::query_scalar::<_, bool>(reads).fetch_one(&bench.owner);
+        while !looks().await.unwrap() {}
+    };
+    tokio::time::timeout(Duration::from_secs(30), awaited)
+        .await
+        .expect("the books were never read");
+}
+
+#[sqlx::test(migrator = "engine::MIGRATOR")]
+async fn what_is_hashed_is_of_the_instant_that_is_added_up(pool: PgPool) {
+    let bench = busy(pool).await;
+    let two = database::connect(&bench.owner.connect_options(), 2)
+        .await
+        .unwrap();
+    let held = two.acquire().await.unwrap();
+    let damaged = async {
+        until_read(&bench).await;
+        let damage = "SET session_replication_role = replica;
+                      UPDATE settlements SET snapshot = snapshot || '{\"x\": 1}' WHERE phase = 'capture'";
+        sqlx::raw_sql(damage).execute(&bench.owner).await.unwrap();
+        drop(held);
+    };
+    let (report, ()) = tokio::join!(books::verify(&two), damaged);
+    assert_eq!(report.unwrap().breaks, []);
+    assert_eq!(classes(&verify(&bench).await), ["content_hash"]);
 }
 
 macro_rules! damages {
