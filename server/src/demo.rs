@@ -192,6 +192,7 @@ async fn with_server(
     if !args.exit {
         show::welcome(&part, keepsake);
     }
+    let before = trial::count(engine).await?;
     let mut crew = Crew::start(&part).await?;
     load::set_answer_apis(engine, master, crew.address().await?, &part.answer_token).await?;
     screen.line(&format!(
@@ -199,7 +200,7 @@ async fn with_server(
         crew.id().unwrap_or_default()
     ));
     tokio::select! {
-        outcome = trial::run(engine, &part, crew, &mut screen, args.exit) => outcome,
+        outcome = trial::run(engine, &part, (before, crew), &mut screen, args.exit) => outcome,
         stopped = interrupted() => {
             screen.line("interrupted");
             stopped.map_err(Failure::from).and(if args.exit { Err("interrupted before anything was verified".into()) } else { Ok(()) })

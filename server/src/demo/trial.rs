@@ -35,18 +35,17 @@ struct Heard {
 }
 
 /// Runs until the provider has played its part and, with `exit`, until that is verified; without it,
-/// for ever.
+/// for ever. `before` was counted before the provider began.
 ///
 /// # Errors
 /// When something is not as it should be; it has been printed.
 pub(super) async fn run(
     engine: &Engine,
     part: &Part,
-    mut crew: Crew,
+    (before, mut crew): (Counted, Crew),
     screen: &mut Screen,
     exit: bool,
 ) -> Result<(), Failure> {
-    let before = count(engine).await?;
     let mut heard = Heard::default();
     let mut tick = interval(ASK_EVERY);
     while !(exit && heard.done) {
@@ -132,7 +131,11 @@ fn name(deviations: &[Deviation]) {
     }
 }
 
-async fn count(engine: &Engine) -> Result<Counted, Failure> {
+/// Counts what the inbox holds.
+///
+/// # Errors
+/// When storage fails.
+pub(super) async fn count(engine: &Engine) -> Result<Counted, Failure> {
     let totals = engine.inbox_totals().await?;
     let whole = |count: i64| u64::try_from(count).unwrap_or(0);
     Ok(Counted {
